@@ -1,0 +1,86 @@
+"""CEL types, and which may stand where another is wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class CelType:
+    """A type by name, with parameters for `list(T)` and `map(K, V)`. A name of one capital letter is a parameter."""
+
+    name: str
+    params: tuple[CelType, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{self.name}({', '.join(map(str, self.params))})" if self.params else self.name
+
+    @property
+    def is_parameter(self) -> bool:
+        """Whether this stands for any one type within a signature."""
+        return len(self.name) == 1
+
+
+NULL = CelType("null_type")
+BOOL = CelType("bool")
+INT = CelType("int")
+UINT = CelType("uint")
+DOUBLE = CelType("double")
+STRING = CelType("string")
+BYTES = CelType("bytes")
+TIMESTAMP = CelType("timestamp")
+DURATION = CelType("duration")
+TYPE = CelType("type")
+DYN = CelType("dyn")
+"""Any value; nothing is known before evaluation."""
+JSON = CelType("json")
+"""A JSON value: null, bool, double, string, list of json or map from string to json. Never an int: CEL reads JSON
+numbers as double (protobuf `Value`), which is how `data.n + 1` is known to be an error before any event is seen."""
+
+
+def list_of(element: CelType) -> CelType:
+    """`list(element)`."""
+    return CelType("list", (element,))
+
+
+def map_of(key: CelType, value: CelType) -> CelType:
+    """`map(key, value)`."""
+    return CelType("map", (key, value))
+
+
+JSON_LIST = list_of(JSON)
+JSON_MAP = map_of(STRING, JSON)
+JSON_KINDS = (NULL, BOOL, DOUBLE, STRING, JSON_LIST, JSON_MAP)
+NUMBERS = frozenset({INT, UINT, DOUBLE})
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A declared field: its type, and whether every value has it."""
+
+    type: CelType
+    required: bool = False
+    doc: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Record(CelType):
+    """A map from string with declared fields. `others` types every field not declared; None: there are no others."""
+
+    fields: tuple[tuple[str, Field], ...] = ()
+    others: CelType | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    def field(self, name: str) -> Field | None:
+        """The field called `name`, declared or among the others; None where there can be none."""
+        for known, declared in self.fields:
+            if known == name:
+                return declared
+        return None if self.others is None else Field(self.others)
+
+
+def is_dynamic(t: CelType) -> bool:
+    """Whether the type of a value is known only at evaluation."""
+    return t in (DYN, JSON)

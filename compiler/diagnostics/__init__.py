@@ -1,0 +1,6 @@
+"""Diagnostics: the model, the codes, and one renderer for each output format."""
+
+from .codes import CODES, Code
+from .model import Diagnostic, Severity, errors
+
+__all__ = ["CODES", "Code", "Diagnostic", "Severity", "errors"]
