@@ -22,6 +22,28 @@ SYNTAX = {
 
 NAMES_AND_TYPES = {
     "TRI201": Code("error", "unknown name", "The name is none of the roots that a filter may use."),
+    "TRI202": Code("error", "unknown field", "The value has no such field, or no fields at all."),
+    "TRI203": Code("error", "unknown function", "CEL has no function of this name, or it is called in another way."),
+    "TRI204": Code(
+        "error",
+        "no matching overload",
+        "The function or operator does not take arguments of these types. CEL converts nothing by itself: int, uint "
+        "and double are three types, and the numbers of a JSON payload are double.",
+    ),
+    "TRI205": Code("error", "message construction", "A filter compares values; it makes no protobuf messages."),
+    "TRI206": Code("error", "optional value", "Optional syntax (`a.?b`, `a[?b]`, `[?a]`) is read but not supported."),
+    "TRI207": Code("error", "not a bool", "A filter delivers or not, so its result must be a bool."),
+    "TRI208": Code("error", "not a pattern", "The pattern of `matches` is not one that RE2 accepts."),
+    "TRI209": Code(
+        "error",
+        "extension used in two ways",
+        "An extension attribute is text, or, when selected into, the JSON object in its text. One filter uses it as one.",
+    ),
+    "TRI250": Code(
+        "warning",
+        "comparison that never holds",
+        "Values of these types are never equal in CEL, so the comparison has the same outcome for every event.",
+    ),
 }
 
 DIALECT_AND_MANIFEST = {

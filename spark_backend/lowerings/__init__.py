@@ -1,1 +1,6 @@
-"""."""
+"""Native lowerings: one file for each family of functions, one template for each overload."""
+
+from . import arithmetic, containers, conversions, ordering, strings
+from .registry import NATIVE, Lowering
+
+__all__ = ["NATIVE", "Lowering", "arithmetic", "containers", "conversions", "ordering", "strings"]

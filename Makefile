@@ -1,0 +1,92 @@
+# Everything a contributor runs.  `make` alone lists the targets.
+
+PYTHON   ?= python3
+VENV     := .venv
+COMPAT   := .venv-compat
+BIN      := $(VENV)/bin
+FOLDERS  := compiler grammar k8s spark_backend
+BENCHES  := $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
+DEMO_OUT ?= demo-out
+ARGS     ?=
+
+# Spark's workers otherwise take the first python3 on PATH, which has none of our packages.
+spark_env = PYSPARK_PYTHON="$(CURDIR)/$(1)/bin/python" PYSPARK_DRIVER_PYTHON="$(CURDIR)/$(1)/bin/python"
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow check lint format dev bench compat clean java
+
+help: ## list the targets
+	@echo "usage: make TARGET [PYTHON=python3.12] [ARGS='extra pytest arguments']"
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
+
+demo: java $(VENV)/.installed ## run the example triggers over the example events
+	$(BIN)/tricel run --triggers examples/triggers --events examples/events --out $(DEMO_OUT) --format jsonl --overwrite
+
+test: java $(VENV)/.installed-dev ## run every test but the slow ones
+	$(call spark_env,$(VENV)) $(BIN)/pytest $(ARGS)
+
+test-slow: java $(VENV)/.installed-dev ## run the slow tests only
+	$(call spark_env,$(VENV)) $(BIN)/pytest -m slow $(ARGS)
+
+check: lint test ## everything a change must pass: formatting, lint, types, import rules, tests
+
+lint: dev $(VENV)/.installed-dev ## the checks that run no code of ours
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	cd .typing && ../$(BIN)/mypy --config-file ../pyproject.toml --cache-dir ../.mypy_cache -p tricel
+	cd .typing && ../$(BIN)/lint-imports --config ../pyproject.toml --no-cache
+
+format: $(VENV)/.installed-dev ## format the code and mend what ruff can mend
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+dev: ## write .typing/tricel, the links that let mypy, pyright and import-linter see one package
+	@rm -rf .typing/tricel && mkdir -p .typing/tricel
+	@for path in tricel/*.py tricel/py.typed $(FOLDERS); do ln -s "../../$$path" .typing/tricel/; done
+
+bench: java $(VENV)/.installed-dev ## run every benchmark and print its table
+	@test -n "$(BENCHES)" || { echo "there is no benchmark in benchmarks/"; exit 1; }
+	@set -e; for script in $(BENCHES); do echo "== $$script"; $(call spark_env,$(VENV)) $(BIN)/python "$$script"; done
+
+compat: java $(COMPAT)/.installed ## run the tests once with the oldest supported dependencies
+	$(call spark_env,$(COMPAT)) $(COMPAT)/bin/pytest $(ARGS)
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) $(COMPAT) .typing $(DEMO_OUT) build dist *.egg-info spark-warehouse metastore_db derby.log artifacts
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is newer than pyproject.toml when the environment is up to date, so a second run installs nothing.
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $(VENV)/.installed $@
+
+$(COMPAT)/.installed: pyproject.toml tests/constraints/oldest.txt | $(COMPAT)/bin/python
+	$(COMPAT)/bin/python -m pip install --quiet --constraint tests/constraints/oldest.txt --editable '.[dev]'
+	@touch $@
+
+$(VENV)/bin/python $(COMPAT)/bin/python:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "error: '$(PYTHON)' was not found; install Python 3.11 or later, or name one: make PYTHON=/path/to/python3"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "error: tricel needs Python 3.11 or later and '$(PYTHON)' is $$($(PYTHON) -V 2>&1); name another: make PYTHON=python3.12"; \
+	  exit 1; }
+	@echo "creating $(@D:/bin=) (the first installation downloads Spark, about 450 MB)"
+	@$(PYTHON) -m venv $(@D:/bin=) || { rm -rf $(@D:/bin=); \
+	  echo "error: '$(PYTHON) -m venv' failed; on Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	@echo '*' > $(@D:/bin=)/.gitignore
+
+java:
+	@java="$${JAVA_HOME:+$$JAVA_HOME/bin/}java"; \
+	found=$$("$$java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1); \
+	test "$${found:-0}" -ge 17 || { \
+	  echo "error: Spark needs Java 17 or later; '$$java' is $${found:+Java }$${found:-missing}"; \
+	  echo "  Debian, Ubuntu: apt install openjdk-17-jre-headless"; \
+	  echo "  Fedora:         dnf install java-21-openjdk-headless"; \
+	  echo "  macOS:          brew install openjdk@17"; \
+	  echo "  then put it on PATH, or set JAVA_HOME to it"; \
+	  exit 1; }

@@ -1,0 +1,81 @@
+"""The facade of the compiler: a filter in any dialect becomes a checked CEL expression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from .check import Checked, check
+from .diagnostics import Diagnostic, errors
+from .diagnostics.as_text import render
+from .dialects import Translation
+from .environment import CLOUD_EVENT, Environment
+from .manifest import translate_filter
+from .nodes import renumber
+from .parse import parse
+from .requirements import Requirements, requirements
+from .document import from_python
+from .source import Source
+from .unparse import unparse
+
+
+class CompileError(ValueError):
+    """A filter that is refused. `diagnostics` holds everything that is wrong with it, and the warnings."""
+
+    def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
+        """Keeps the diagnostics; the message is their text rendering."""
+        self.diagnostics = tuple(diagnostics)
+        super().__init__(render(self.diagnostics))
+
+
+@dataclass(frozen=True)
+class CheckedFilter:
+    """A filter that means something: its expression, checked, and the warnings there were."""
+
+    checked: Checked
+    source: Source
+    dialect: str
+    diagnostics: tuple[Diagnostic, ...]
+
+    @cached_property
+    def cel(self) -> str:
+        """The canonical CEL text."""
+        return unparse(self.checked.expr)
+
+    @cached_property
+    def requirements(self) -> Requirements:
+        """What the filter reads from an event."""
+        return requirements((self.checked.expr,), self.checked.environment)
+
+
+def check_filter(
+    filter_: str | Mapping[str, object], environment: Environment = CLOUD_EVENT, *, label: str = "<filter>"
+) -> tuple[CheckedFilter | None, tuple[Diagnostic, ...]]:
+    """Reads and checks a filter: CEL text, or a mapping as in a Trigger (`attributes`, `filters`, `exact`, ...).
+
+    `label` names the text in diagnostics. The filter is None when there is an error among the diagnostics.
+    """
+    if isinstance(filter_, str):
+        source = Source(filter_, label)
+        expr, found = parse(source)
+        return check_translation(Translation(expr, source, found, "cel"), environment)
+    document, found = from_python(filter_, label)
+    if document is None:
+        return None, found
+    return check_translation(translate_filter(document), environment, found)
+
+
+def check_translation(
+    translation: Translation, environment: Environment = CLOUD_EVENT, before: tuple[Diagnostic, ...] = ()
+) -> tuple[CheckedFilter | None, tuple[Diagnostic, ...]]:
+    """Checks what a dialect was translated to."""
+    diagnostics = before + translation.diagnostics
+    if translation.expr is None or errors(diagnostics):
+        return None, diagnostics
+    expr = renumber(translation.expr)
+    checked = check(expr, environment, translation.source)
+    diagnostics += checked.diagnostics
+    if errors(diagnostics):
+        return None, diagnostics
+    return CheckedFilter(checked, translation.source, translation.dialect, diagnostics), diagnostics

@@ -1,0 +1,67 @@
+"""Functions on strings, and `size` (CEL definition, "Standard Definitions")."""
+
+from __future__ import annotations
+
+from ..celtypes import BOOL, BYTES, INT, STRING, CelType, list_of, map_of
+from .model import ERROR, Overload
+
+A, K, V = CelType("A"), CelType("K"), CelType("V")
+
+
+def _size(id_: str, type_: CelType, doc: str, text: str, value: int) -> tuple[Overload, Overload]:
+    return (
+        Overload(f"size_{id_}", "size", (type_,), INT, doc, ((f"size({text})", value),)),
+        Overload(f"{id_}_size", "size", (type_,), INT, doc, ((f"{text}.size()", value),), member=True),
+    )
+
+
+STRINGS = (
+    *_size("string", STRING, "The number of code points.", "'a\U0001f600'", 2),
+    *_size("bytes", BYTES, "The number of bytes.", "b'abc'", 3),
+    *_size("list", list_of(A), "The number of elements.", "[1, 2]", 2),
+    *_size("map", map_of(K, V), "The number of entries.", "{'a': 1}", 1),
+    Overload(
+        "starts_with_string",
+        "startsWith",
+        (STRING, STRING),
+        BOOL,
+        "True when the target begins with the prefix.",
+        (("'abc'.startsWith('a')", True), ("'abc'.startsWith('')", True), ("'a'.startsWith('ab')", False)),
+        member=True,
+    ),
+    Overload(
+        "ends_with_string",
+        "endsWith",
+        (STRING, STRING),
+        BOOL,
+        "True when the target ends with the suffix.",
+        (("'abc'.endsWith('bc')", True), ("'abc'.endsWith('')", True), ("'abc'.endsWith('b')", False)),
+        member=True,
+    ),
+    Overload(
+        "contains_string",
+        "contains",
+        (STRING, STRING),
+        BOOL,
+        "True when the target holds the text.",
+        (("'abc'.contains('b')", True), ("'abc'.contains('')", True), ("'abc'.contains('d')", False)),
+        member=True,
+    ),
+    Overload(
+        "matches",
+        "matches",
+        (STRING, STRING),
+        BOOL,
+        "True when the RE2 pattern is found in the text.",
+        (("matches('abc', 'b.')", True), ("matches('abc', '^b')", False), ("matches('a', '(')", ERROR)),
+    ),
+    Overload(
+        "matches_string",
+        "matches",
+        (STRING, STRING),
+        BOOL,
+        "True when the RE2 pattern is found in the target.",
+        (("'abc'.matches('b.')", True), ("'abc'.matches('^b')", False)),
+        member=True,
+    ),
+)

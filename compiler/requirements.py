@@ -1,0 +1,84 @@
+"""What an expression reads from an event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .celtypes import Record
+from .environment import Environment
+from .nodes import Call, Comprehension, Expr, Has, Ident, Lit, LitKind, Select, children
+
+Path = tuple[str | int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Requirements:
+    """`attributes` of `ce` by name; `paths` into the other roots, each beginning with the root's name.
+
+    `whole` names the roots that are read as a value of their own, such as `ce` in `size(ce)`.
+    """
+
+    attributes: frozenset[str] = frozenset()
+    paths: frozenset[Path] = frozenset()
+    whole: frozenset[str] = frozenset()
+
+    @property
+    def roots(self) -> frozenset[str]:
+        """Every root that is read at all."""
+        context = {"ce"} if self.attributes else set()
+        return frozenset(context | {str(p[0]) for p in self.paths} | self.whole)
+
+
+def requirements(exprs: Iterable[Expr], environment: Environment) -> Requirements:
+    """What the expressions read together."""
+    found: set[Path] = set()
+    for e in exprs:
+        _collect(e, environment, frozenset(), found)
+    records = {name for name, type_ in environment.roots if isinstance(type_, Record) and type_.others is not None}
+    attributes = frozenset(str(p[1]) for p in found if p[0] in records and len(p) > 1)
+    paths = frozenset(p for p in found if p[0] not in records)
+    whole = frozenset(str(p[0]) for p in found if len(p) == 1)
+    return Requirements(attributes, paths, whole)
+
+
+def constant_path(e: Expr) -> tuple[Expr, Path]:
+    """`e` as a base and the constant keys and indexes selected from it, outermost last."""
+    keys: list[str | int] = []
+    while True:
+        match e:
+            case Select(operand=operand, field=field, optional=False):
+                keys.append(field)
+                e = operand
+            case Call(
+                function="_[_]", args=(operand, Lit(kind=LitKind.STRING | LitKind.INT, value=str() | int() as key))
+            ):
+                keys.append(key)
+                e = operand
+            case _:
+                return e, tuple(reversed(keys))
+
+
+def _collect(e: Expr, environment: Environment, bound: frozenset[str], found: set[Path]) -> None:
+    inner = Select(e.operand, e.field) if isinstance(e, Has) else e
+    base, keys = constant_path(inner)
+    if isinstance(base, Ident):
+        if (base.absolute or base.name not in bound) and environment.root(base.name) is not None:
+            found.add((base.name, *keys))
+        return
+    if keys:
+        _collect(base, environment, bound, found)
+        return
+    match e:
+        case Call(function="@in", args=(Lit(kind=LitKind.STRING, value=str(name)), Ident(name="ce"))) if (
+            "ce" not in bound
+        ):
+            found.add(("ce", name))
+        case Comprehension():
+            _collect(e.range, environment, bound, found)
+            for part in (e.condition, e.body):
+                if part is not None:
+                    _collect(part, environment, bound | {e.variable}, found)
+        case _:
+            for child in children(e):
+                _collect(child, environment, bound, found)

@@ -1,0 +1,101 @@
+"""Gradual typing: which argument types an overload takes, and the type that covers several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .celtypes import DYN, JSON, JSON_KINDS, NUMBERS, STRING, CelType, Record, is_dynamic, list_of, map_of
+from .functions import Overload
+
+_JSON_SCALARS = frozenset(k for k in JSON_KINDS if not k.params)
+
+
+def compatible(wanted: CelType, given: CelType) -> bool:
+    """Whether a value of type `given` may be a `wanted`."""
+    return _unify(wanted, given, {})
+
+
+def match_overload(row: Overload, types: Sequence[CelType]) -> CelType | None:
+    """The result type when `row` takes arguments of `types`; None when it cannot."""
+    if len(row.params) != len(types):
+        return None
+    bound: dict[str, CelType] = {}
+    if row.function in ("_==_", "_!=_"):
+        return row.result
+    if row.id == "in_list":
+        return row.result if types[1].name == "list" or is_dynamic(types[1]) else None
+    if row.id == "in_map":
+        return row.result if types[1].name == "map" or is_dynamic(types[1]) else None
+    if row.id == "conditional":
+        return join(types[1:]) if compatible(row.params[0], types[0]) else None
+    if all(_unify(p, a, bound) for p, a in zip(row.params, types, strict=True)):
+        return _substitute(row.result, bound)
+    return None
+
+
+def _unify(wanted: CelType, given: CelType, bound: dict[str, CelType]) -> bool:
+    if wanted.is_parameter:
+        seen = bound.get(wanted.name)
+        bound[wanted.name] = given if seen is None else join((seen, given))
+        return True
+    if wanted == given or DYN in (wanted, given):
+        return True
+    if wanted == JSON:
+        return given in _JSON_SCALARS or (
+            given.name in ("list", "map") and all(compatible(JSON, p) for p in given.params[-1:])
+        )
+    if given == JSON:
+        return _json_as(wanted, bound)
+    if isinstance(given, Record):
+        return wanted.name == "map" and _unify_all(wanted.params, (STRING, DYN), bound)
+    return wanted.name == given.name and _unify_all(wanted.params, given.params, bound)
+
+
+def _unify_all(wanted: Sequence[CelType], given: Sequence[CelType], bound: dict[str, CelType]) -> bool:
+    return len(wanted) == len(given) and all(_unify(w, g, bound) for w, g in zip(wanted, given, strict=True))
+
+
+def _json_as(wanted: CelType, bound: dict[str, CelType]) -> bool:
+    if wanted.name == "list":
+        return _unify_all(wanted.params, (JSON,), bound)
+    if wanted.name == "map":
+        return _unify_all(wanted.params, (STRING, JSON), bound)
+    return wanted in _JSON_SCALARS
+
+
+def _substitute(type_: CelType, bound: dict[str, CelType]) -> CelType:
+    if type_.is_parameter:
+        return bound.get(type_.name, DYN)
+    if type_.params:
+        return CelType(type_.name, tuple(_substitute(p, bound) for p in type_.params))
+    return type_
+
+
+def join(types: Sequence[CelType]) -> CelType:
+    """The narrowest type that holds values of all `types`."""
+    first = types[0]
+    if all(x == first for x in types):
+        return first
+    if all(x == JSON or x in _JSON_SCALARS for x in types) and JSON in types:
+        return JSON
+    if all(x.name == "list" and x.params for x in types):
+        return list_of(join([x.params[0] for x in types]))
+    if all(x.name == "map" and x.params for x in types):
+        return map_of(join([x.params[0] for x in types]), join([x.params[1] for x in types]))
+    return DYN
+
+
+def never_equal(a: CelType, b: CelType) -> bool:
+    """Whether no value of type `a` equals any value of type `b`."""
+    if a == b or is_dynamic(a) and is_dynamic(b) or DYN in (a, b):
+        return False
+    if JSON in (a, b):
+        other = b if a == JSON else a
+        return (
+            other not in _JSON_SCALARS | NUMBERS and other.name not in ("list", "map") and not isinstance(other, Record)
+        )
+    if a in NUMBERS and b in NUMBERS:
+        return False
+    containers = {"list", "map"}
+    names = {"map" if isinstance(x, Record) else x.name for x in (a, b)}
+    return len(names) > 1 or not names <= containers

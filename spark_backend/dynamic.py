@@ -1,0 +1,85 @@
+"""Reading a VARIANT as one CEL kind: the value where it is of that kind, else NULL.
+
+Spark's `try_variant_get` coerces ("1", 1.9 and true all become 1), so every read is guarded. The guards are shallow:
+`schema_of_variant` walks a whole value and can overflow the JVM's stack on a deep one, so it is asked of scalars only.
+"""
+
+from __future__ import annotations
+
+from tricel.compiler import celtypes as t
+from tricel.compiler.celtypes import CelType
+
+from .sql import Sql
+
+_NUMBER_TYPES = "('BIGINT', 'DOUBLE', 'FLOAT')"
+
+
+def exists(v: Sql) -> str:
+    """Whether there is a value; JSON null is one."""
+    return f"{v} IS NOT NULL"
+
+
+def string(v: Sql) -> str:
+    """A string's text. Only strings and binary cast to binary, and JSON has no binary."""
+    if v.from_json:
+        return f"CAST({v.read('binary')} AS STRING)"
+    text = _if_schema(v, "= 'STRING'", v.read("string"))
+    return f"CASE WHEN {v.read('binary')} IS NOT NULL THEN {text} END"
+
+
+def double(v: Sql) -> str:
+    """A number, as a double."""
+    if v.from_json:
+        guarded = _if_schema(v, "NOT IN ('STRING', 'BOOLEAN')", v.read("double"))
+    else:
+        kind = f"schema_of_variant({v})"
+        guarded = f"CASE WHEN {kind} IN {_NUMBER_TYPES} OR startswith({kind}, 'DECIMAL') THEN {v.read('double')} END"
+    return f"CASE WHEN {v.read('double')} IS NOT NULL THEN {guarded} END"
+
+
+def bool_(v: Sql) -> str:
+    """A truth value."""
+    guarded = _if_schema(v, "= 'BOOLEAN'", v.read("boolean"))
+    return f"CASE WHEN {v.read('boolean')} IS NOT NULL THEN {guarded} END"
+
+
+def list_(v: Sql) -> str:
+    """The elements of a list, as ARRAY<VARIANT>."""
+    return v.read("array<variant>")
+
+
+def entries(v: Sql) -> str:
+    """The entries of an object, as MAP<STRING, VARIANT>."""
+    return v.read("map<string,variant>")
+
+
+def is_object(v: Sql) -> str:
+    """Whether it is an object; TRUE or FALSE, never NULL."""
+    return f"{v.read('struct<>')} IS NOT NULL"
+
+
+def is_null(v: Sql) -> str:
+    """Whether it is JSON null; NULL where there is no value."""
+    return f"CASE WHEN {exists(v)} THEN is_variant_null({v}) END"
+
+
+def read_as(v: Sql, type_: CelType) -> Sql | None:
+    """The VARIANT as a CEL type, NULL where it is not one; None for a type that JSON does not have."""
+    match type_:
+        case t.STRING:
+            text = string(v)
+        case t.DOUBLE:
+            text = double(v)
+        case t.BOOL:
+            text = bool_(v)
+        case CelType(name="list", params=(element,)) if t.is_dynamic(element) or element.is_parameter:
+            return Sql(list_(v), t.JSON_LIST, cheap=v.cheap, from_json=v.from_json, depth=v.depth + 1)
+        case CelType(name="map"):
+            return Sql(entries(v), t.JSON_MAP, cheap=v.cheap, from_json=v.from_json, depth=v.depth + 1)
+        case _:
+            return None
+    return Sql(text, type_, cheap=v.cheap, nan=not v.from_json, from_json=v.from_json, depth=v.depth + 3)
+
+
+def _if_schema(v: Sql, test: str, then: str) -> str:
+    return f"CASE WHEN schema_of_variant({v}) {test} THEN {then} END"

@@ -1,0 +1,342 @@
+"""CloudEvents read into one canonical table, in Spark expressions only. Nothing is lost: what is no event says why.
+
+The rules are those of the CloudEvents 1.0 JSON format. One row per event or per piece of text that is none:
+
+    id, source, specversion, type, subject, datacontenttype, dataschema   STRING
+    time         TIMESTAMP
+    extensions   MAP<STRING, STRING>   canonical text; an object keeps its JSON text
+    data         VARIANT               the JSON value, BINARY for bytes, NULL when absent
+    event        STRING                the JSON text of the event, as it was written where there is such a text
+    malformed    STRING                NULL, or one of `REASONS`; every column above is NULL then
+    raw          BINARY                the bytes as they were read, only where they are not UTF-8
+    file         STRING                where the text came from
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from collections.abc import Sequence
+from functools import reduce
+from urllib.parse import unquote
+
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from .failure import RunError
+from .files import find_inputs, literal
+from .sql import text_literal
+
+NOT_UTF8 = "not UTF-8"
+NOT_JSON = "not readable as JSON"
+NOT_OBJECT = "not a JSON object"
+CORRUPT = "the file is damaged: what follows the lines read from it is lost"
+NOT_TIME = "'time' is not an RFC 3339 timestamp"
+EXTENSION_NAME = "an extension attribute's name has other characters than a-z and 0-9"
+EXTENSION_ARRAY = "an extension attribute is an array"
+EXTENSION_NUMBER = "an extension attribute is a number that is not a 32-bit integer"
+TWO_DATA = "both 'data' and 'data_base64'"
+NOT_BASE64 = "'data_base64' is not base64"
+NOT_VERSION = "'specversion' is not '1.0'"
+
+REQUIRED = ("specversion", "id", "source", "type")
+OPTIONAL = ("subject", "datacontenttype", "dataschema", "time")
+_KNOWN = (*REQUIRED, *OPTIONAL, "data", "data_base64")
+
+REASONS: tuple[str, ...] = (
+    NOT_UTF8,
+    NOT_JSON,
+    NOT_OBJECT,
+    CORRUPT,
+    *(f"'{name}' is {fault}" for name in REQUIRED for fault in ("missing", "not a string", "empty")),
+    NOT_VERSION,
+    *(f"'{name}' is not a string" for name in OPTIONAL),
+    NOT_TIME,
+    EXTENSION_NAME,
+    EXTENSION_ARRAY,
+    EXTENSION_NUMBER,
+    TWO_DATA,
+    NOT_BASE64,
+)
+"""Every text that `malformed` can hold."""
+
+_OFFSET = "([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
+_RFC3339 = f"(?s)^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[Tt][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}([.][0-9]{{1,9}})?{_OFFSET}(?!.)"
+_YEAR_1, _YEAR_9999 = -62_135_596_800_000_000, 253_402_300_799_999_999
+_BASE64 = "(?s)^[A-Za-z0-9+/]*={0,2}(?!.)"
+_NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789."
+
+
+def read_events(
+    spark: SparkSession,
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    format: str = "auto",  # noqa: A002
+) -> DataFrame:
+    """The events in `paths` as the canonical table (see the module), or a Parquet table as it is.
+
+    `paths` are files, directories (read with all below them) or globs. Format "jsonl" is one event a line; "json" is
+    one event or one batch array in a file, or JSON Lines after all; "parquet" is a table with columns id, source and
+    type; "auto" goes by the suffix. JSON may be gzipped (.gz). JSON documents are held in memory whole.
+    A damaged .gz gives the lines before the damage and one malformed row.
+
+    Raises RunError (TRI601) for missing paths, nothing to read, tables mixed with JSON, a table of something else.
+    """
+    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    found = find_inputs(spark, given, format)
+    if found.tables:
+        if found.lines or found.documents:
+            raise RunError("TRI601", "Parquet and JSON cannot be read together", found.tables[0], "read them apart")
+        return _table(spark, found.tables)
+    damaged = _damaged(spark, [f for f in (*found.lines, *found.documents) if f.lower().endswith(".gz")])
+    whole = [f for f in found.documents if f not in damaged]
+    as_lines = _json_lines(spark, whole)
+    documents = [f for f in whole if f not in as_lines]
+    lines = [f for f in found.lines if f not in damaged] + sorted(as_lines)
+    parts = []
+    if lines:
+        parts.append(parse_lines(_text(spark, lines)))
+    if documents:
+        parts.append(_parse_documents(_text(spark, documents, whole=True)))
+    if damaged:
+        parts.append(parse_lines(_text(spark, sorted(damaged), damaged=True)))
+        parts.append(_damage_rows(spark, sorted(damaged)))
+    return _canonical(reduce(DataFrame.unionByName, parts))
+
+
+def parse_lines(lines: DataFrame) -> DataFrame:
+    """`lines` (value STRING, file STRING), one event in each, parsed once: event, raw, file, members, fault."""
+    blank = "trim(BOTH decode(X'20090D0A', 'utf-8') FROM value) <> ''"
+    return _parse(lines.where(blank).selectExpr("rtrim(decode(X'0D', 'utf-8'), value) AS value", "file"))
+
+
+def _text(spark: SparkSession, files: list[str], *, whole: bool = False, damaged: bool = False) -> DataFrame:
+    # A carriage return alone is white space in JSON and ends no line.
+    reader = spark.read.option("ignoreCorruptFiles", str(damaged).lower())
+    names = [literal(f) for f in files]
+    texts = reader.text(names, wholetext=True) if whole else reader.text(names, lineSep="\n")
+    bom = "startswith(value, decode(X'EFBBBF', 'utf-8'))"
+    return texts.selectExpr(
+        f"CASE WHEN {bom} THEN substring(value, 2) ELSE value END AS value", "_metadata.file_path AS file"
+    )
+
+
+def _wrapped(text: str, salt: str) -> str:
+    # try_parse_json ignores what follows a value. In a list whose last element nobody could guess, nothing can follow.
+    return f"try_parse_json(concat('[', {text}, ',\"{salt}\"]'))"
+
+
+def _parse(texts: DataFrame) -> DataFrame:
+    salt = uuid.uuid4().hex
+    parsed = texts.selectExpr(
+        "*", "is_valid_utf8(value) AS utf8", f"CASE WHEN is_valid_utf8(value) THEN {_wrapped('value', salt)} END AS v"
+    )
+    members = "try_variant_get(v, '$[0]', 'map<string,variant>')"
+    complete = f"try_variant_get(v, '$[1]', 'string') = '{salt}'"
+    split = parsed.selectExpr("*", f"{complete} AS json", f"CASE WHEN {complete} THEN {members} END AS members")
+    return split.selectExpr(
+        "CASE WHEN utf8 THEN value ELSE make_valid_utf8(value) END AS event",
+        "CASE WHEN NOT utf8 THEN CAST(value AS BINARY) END AS raw",
+        "file",
+        "members",
+        f"CASE WHEN members IS NOT NULL THEN NULL WHEN NOT utf8 THEN {text_literal(NOT_UTF8)}"
+        f" WHEN json THEN {text_literal(NOT_OBJECT)} ELSE {text_literal(NOT_JSON)} END AS fault",
+    )
+
+
+def _parse_documents(texts: DataFrame) -> DataFrame:
+    salt = uuid.uuid4().hex
+    items = (
+        "CASE WHEN try_variant_get(v, '$[1]', 'string') = '{}' THEN try_variant_get(v, '$[0]', 'array<variant>') END"
+    )
+    parsed = (
+        texts.selectExpr("trim(BOTH decode(X'20090D0A', 'utf-8') FROM value) AS value", "file")
+        .where("value <> ''")
+        .selectExpr("*", f"CASE WHEN is_valid_utf8(value) THEN {_wrapped('value', salt)} END AS v")
+        .selectExpr("value", "file", f"{items} AS items")
+    )
+    batches = (
+        parsed.where("items IS NOT NULL")
+        .selectExpr("file", "explode(items) AS item")
+        .selectExpr("item", "file", "try_variant_get(item, '$', 'map<string,variant>') AS members")
+        .selectExpr(
+            "to_json(item) AS event",
+            "CAST(NULL AS BINARY) AS raw",
+            "file",
+            "members",
+            f"CASE WHEN members IS NULL THEN {text_literal(NOT_OBJECT)} END AS fault",
+        )
+    )
+    return batches.unionByName(_parse(parsed.where("items IS NULL").select("value", "file")))
+
+
+def _text_of(variant: str) -> str:
+    """The string in a VARIANT made from JSON, NULL for every other kind: only strings can be had as binary."""
+    return f"CAST(try_variant_get({variant}, '$', 'binary') AS STRING)"
+
+
+def _extension_text(v: str) -> str:
+    integer = (
+        f"schema_of_variant({v}) = 'BIGINT' AND variant_get({v}, '$', 'bigint') BETWEEN -2147483648 AND 2147483647"
+    )
+    return (
+        f"CASE WHEN try_variant_get({v}, '$', 'binary') IS NOT NULL THEN {_text_of(v)}"
+        f" WHEN try_variant_get({v}, '$', 'struct<>') IS NOT NULL THEN to_json({v})"
+        f" WHEN try_variant_get({v}, '$', 'array<variant>') IS NOT NULL THEN NULL"
+        # From here on it is a scalar, so schema_of_variant has nothing deep to walk.
+        f" WHEN schema_of_variant({v}) = 'BOOLEAN' OR {integer} THEN variant_get({v}, '$', 'string') END"
+    )
+
+
+def _timestamp(text: str) -> str:
+    """RFC 3339 text as a TIMESTAMP, whatever the session's time zone; NULL when it is none or no year 1 to 9999."""
+    utc = f"lower(right({text}, 1)) = 'z'"
+    local = f"upper(left({text}, length({text}) - CASE WHEN {utc} THEN 1 ELSE 6 END))"
+    minutes = f"(60 * try_cast(left(right({text}, 5), 2) AS BIGINT) + try_cast(right({text}, 2) AS BIGINT))"
+    sign = f"CASE left(right({text}, 6), 1) WHEN '-' THEN -60000000L ELSE 60000000L END"
+    offset = f"CASE WHEN {utc} THEN 0L ELSE {sign} * {minutes} END"
+    instant = f"unix_micros(try_cast(concat({local}, 'Z') AS TIMESTAMP)) - ({offset})"
+    return f"CASE WHEN {text} RLIKE '{_RFC3339}' THEN {instant} END"
+
+
+def _canonical(parsed: DataFrame) -> DataFrame:
+    salt = uuid.uuid4().hex
+    known = ", ".join(f"'{k}'" for k in _KNOWN)
+    strings = (*REQUIRED, *OPTIONAL, "data_base64")
+    # A null member is an absent one.
+    looked_up = parsed.selectExpr(
+        "event",
+        "raw",
+        "file",
+        "fault",
+        *(f"CASE WHEN NOT is_variant_null(members['{n}']) THEN members['{n}'] END AS {n}_v" for n in _KNOWN),
+        f"map_filter(members, (k, v) -> k NOT IN ({known}) AND NOT is_variant_null(v)) AS others",
+    )
+    typed = looked_up.selectExpr(
+        "*",
+        *(f"{_text_of(f'{name}_v')} AS {name}" for name in strings),
+        f"transform_values(others, (k, v) -> {_extension_text('v')}) AS extensions",
+    )
+    media = "lower(trim(substring_index(datacontenttype, ';', 1)))"
+    json_media = f"datacontenttype IS NULL OR endswith({media}, '/json') OR endswith({media}, '+json')"
+    bytes_ = f"CASE WHEN data_base64 RLIKE '{_BASE64}' AND length(data_base64) % 4 = 0 THEN unbase64(data_base64) END"
+    decoded = typed.selectExpr(
+        "*",
+        f"{_timestamp('time')} AS micros",
+        f"{bytes_} AS bytes",
+        f"{json_media} AS json_media",
+    )
+    payload_text = "CAST(bytes AS STRING)"
+    decoded = decoded.selectExpr(
+        "*",
+        f"CASE WHEN json_media AND is_valid_utf8({payload_text}) THEN {_wrapped(payload_text, salt)} END AS payload",
+        f"{_reason(salt)} AS malformed",
+    )
+    is_json = f"try_variant_get(payload, '$[1]', 'string') = '{salt}'"
+    data = (
+        f"CASE WHEN data_v IS NOT NULL THEN data_v WHEN {is_json} THEN variant_get(payload, '$[0]', 'variant')"
+        " ELSE CAST(bytes AS VARIANT) END"
+    )
+    columns = {
+        **{name: name for name in ("id", "source", "specversion", "type", "subject", "datacontenttype", "dataschema")},
+        "time": "timestamp_micros(micros)",
+        "extensions": "extensions",
+        "data": data,
+    }
+    return decoded.selectExpr(
+        *(f"CASE WHEN malformed IS NULL THEN {sql} END AS {name}" for name, sql in columns.items()),
+        "event",
+        "malformed",
+        "raw",
+        "file",
+    )
+
+
+def _reason(salt: str) -> str:
+    """The first rule that an event breaks, or NULL."""
+    rules = [("fault IS NOT NULL", "fault")]
+
+    def rule(condition: str, reason: str) -> None:
+        rules.append((condition, text_literal(reason)))
+
+    for name in REQUIRED:
+        rule(f"{name}_v IS NULL", f"'{name}' is missing")
+        rule(f"{name} IS NULL", f"'{name}' is not a string")
+        rule(f"{name} = ''", f"'{name}' is empty")
+        if name == "specversion":
+            rule("specversion <> '1.0'", NOT_VERSION)
+    for name in OPTIONAL:
+        rule(f"{name}_v IS NOT NULL AND {name} IS NULL", f"'{name}' is not a string")
+    rule(f"time IS NOT NULL AND (micros IS NULL OR micros NOT BETWEEN {_YEAR_1} AND {_YEAR_9999})", NOT_TIME)
+    names = f"translate(array_join(map_keys(others), ''), '{_NAME_CHARACTERS}', '')"
+    rule(f"{names} <> '' OR array_contains(map_keys(others), '')", EXTENSION_NAME)
+    # array_contains is NULL when it finds nothing and there is a NULL: here, a value that is no extension attribute.
+    refused = f"array_contains(map_values(extensions), '{salt}') IS NULL"
+    array = "exists(map_values(others), v -> try_variant_get(v, '$', 'array<variant>') IS NOT NULL)"
+    rule(f"CASE WHEN {refused} THEN {array} END", EXTENSION_ARRAY)
+    rule(refused, EXTENSION_NUMBER)
+    rule("data_v IS NOT NULL AND data_base64_v IS NOT NULL", TWO_DATA)
+    rule("data_base64_v IS NOT NULL AND bytes IS NULL", NOT_BASE64)
+    return "CASE " + " ".join(f"WHEN {condition} THEN {reason}" for condition, reason in rules) + " END"
+
+
+def _table(spark: SparkSession, files: tuple[str, ...]) -> DataFrame:
+    table = spark.read.parquet(*(literal(f) for f in files))
+    missing = [name for name in ("id", "source", "type") if name not in table.columns]
+    if missing:
+        raise RunError(
+            "TRI601",
+            f"the table has no column {' and no '.join(repr(m) for m in missing)}",
+            files[0],
+            "a table of events has columns named after the CloudEvents attributes",
+        )
+    return table
+
+
+def _json_lines(spark: SparkSession, documents: list[str]) -> set[str]:
+    """Those of `documents` that are neither one event nor one batch, but have a line that is a JSON object."""
+    if not documents:
+        return set()
+    salt = uuid.uuid4().hex
+    an_object = f"try_variant_get({_wrapped('line', salt)}, '$[0]', 'struct<>') IS NOT NULL"
+    lines = _text(spark, documents, whole=True).where(
+        f"try_variant_get({_wrapped('value', salt)}, '$[1]', 'string') IS NULL"
+        f" AND exists(split(value, decode(X'0A', 'utf-8')), line -> {an_object})"
+    )
+    found = {_plain(row["file"]) for row in lines.select("file").collect()}
+    return {d for d in documents if _plain(d) in found}
+
+
+def _damaged(spark: SparkSession, zipped: list[str]) -> set[str]:
+    """Those of the gzip files that cannot be unpacked to the end, found by unpacking them."""
+    damaged: set[str] = set()
+    while sound := [f for f in zipped if f not in damaged]:
+        try:
+            _text(spark, sound).agg(fn.count("value")).collect()
+        except (PySparkException, Py4JJavaError) as e:
+            named = re.search(r"FAILED_READ_FILE.*? while reading file (.*?)\.  SQLSTATE", str(e))
+            culprits = {f for f in sound if named and _plain(f) == _plain(named[1])}
+            if not culprits:
+                raise
+            damaged |= culprits
+        else:
+            break
+    return damaged
+
+
+def _damage_rows(spark: SparkSession, files: list[str]) -> DataFrame:
+    rows = spark.createDataFrame([(f,) for f in files], "file STRING")
+    return rows.selectExpr(
+        "CAST(NULL AS STRING) AS event",
+        "CAST(NULL AS BINARY) AS raw",
+        "file",
+        "CAST(NULL AS MAP<STRING, VARIANT>) AS members",
+        f"{text_literal(CORRUPT)} AS fault",
+    )
+
+
+def _plain(uri: str) -> str:
+    """One spelling for a file that Spark names in several ways."""
+    return re.sub("^file:/+", "/", unquote(uri))

@@ -1,0 +1,125 @@
+"""Files of a run through Spark's own file systems: what there is to read, and the few that are not tables."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from .failure import RunError
+
+FORMATS = ("auto", "jsonl", "json", "parquet")
+_SUFFIXES = {"jsonl": ("jsonl", "ndjson", "txt"), "json": ("json",), "parquet": ("parquet",)}
+_GLOB = re.compile(r"([\\*?\[\]{}])")
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Files to read, by kind: JSON Lines, JSON documents, Parquet; and those whose name tells no kind."""
+
+    lines: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+
+def find_inputs(spark: SparkSession, paths: Sequence[str | os.PathLike[str]], format: str = "auto") -> Inputs:  # noqa: A002
+    """The files under `paths` (files, directories with all below them, globs), each once, sorted.
+
+    With "auto" the suffix says what a file is (.jsonl .ndjson .txt, .json, .parquet; the JSON ones also with .gz).
+    Raises RunError (TRI601) for a path that does not exist and when nothing is left to read.
+    """
+    if format not in FORMATS:
+        raise ValueError(f"format is one of {', '.join(FORMATS)}, not {format!r}")
+    wanted = [_pattern(p) for p in paths]
+    kinds: dict[str, list[str]] = {"jsonl": [], "json": [], "parquet": [], "": []}
+    for path in _listing(spark, wanted):
+        kinds[format if format != "auto" else _kind(path)].append(path)
+    found = Inputs(*(tuple(kinds[k]) for k in ("jsonl", "json", "parquet", "")))
+    if not (found.lines or found.documents or found.tables):
+        raise RunError(
+            "TRI601",
+            "there are no events to read here",
+            ", ".join(map(str, paths)),
+            "name files .jsonl, .ndjson, .json (also with .gz) or .parquet, or say which format they have",
+        )
+    return found
+
+
+def literal(path: str) -> str:
+    """`path` so that Spark takes it by the letter and not as a glob."""
+    return _GLOB.sub(r"\\\1", path)
+
+
+def _pattern(path: str | os.PathLike[str]) -> str:
+    text = os.fspath(path)
+    if "://" in text or text.startswith("file:"):
+        return text
+    return literal(str(Path(text).resolve())) if Path(text).exists() else text
+
+
+def _kind(path: str) -> str:
+    name = path.rsplit("/", 1)[-1].lower().removesuffix(".gz")
+    for kind, suffixes in _SUFFIXES.items():
+        if name.endswith(tuple(f".{s}" for s in suffixes)) and not (kind == "parquet" and path.lower().endswith(".gz")):
+            return kind
+    return ""
+
+
+def _listing(spark: SparkSession, wanted: list[str]) -> list[str]:
+    if not wanted:
+        return []
+    # Only the names are asked for, so no file is opened.
+    reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
+    try:
+        return sorted({row["path"] for row in reader.load(wanted).select("path").collect()})
+    except AnalysisException as e:
+        if e.getCondition() != "PATH_NOT_FOUND":
+            raise
+        missing = (e.getMessageParameters() or {}).get("path", ", ".join(wanted))
+        raise RunError("TRI601", "no such file or directory", missing, "check the path") from None
+
+
+class Directory:
+    """A directory on any file system that Spark can reach."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        jvm: Any = spark._jvm
+        context: Any = spark._jsc
+        self.path = path.rstrip("/") or "/"
+        self._jvm = jvm
+        self._path = jvm.org.apache.hadoop.fs.Path(self.path)
+        self._fs = self._path.getFileSystem(context.hadoopConfiguration())
+
+    def _child(self, name: str) -> Any:
+        return self._jvm.org.apache.hadoop.fs.Path(self._path, name)
+
+    def names(self) -> tuple[str, ...] | None:
+        """The names of its entries; None when there is no such directory."""
+        if not self._fs.exists(self._path):
+            return None
+        if not self._fs.getFileStatus(self._path).isDirectory():
+            raise RunError("TRI602", "the output is a file, not a directory", self.path, "choose another directory")
+        return tuple(status.getPath().getName() for status in self._fs.listStatus(self._path))
+
+    def create(self) -> None:
+        """Makes the directory, and those above it."""
+        self._fs.mkdirs(self._path)
+
+    def delete(self, name: str) -> None:
+        """Removes one entry with everything below it, if it is there."""
+        self._fs.delete(self._child(name), True)
+
+    def write(self, name: str, text: str) -> None:
+        """Writes one UTF-8 text file, replacing it."""
+        stream = self._fs.create(self._child(name), True)
+        try:
+            stream.write(bytearray(text.encode()))
+        finally:
+            stream.close()

@@ -1,0 +1,169 @@
+"""A compiled filter on Spark: its conjuncts, each native SQL or left to the fallback with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tricel.compiler import (
+    CheckedFilter,
+    CompileError,
+    Diagnostic,
+    Environment,
+    Expr,
+    Requirements,
+    check,
+    conjuncts,
+    errors,
+    requirements,
+    unparse,
+)
+
+from .engines import DEFAULT_ENGINE, Refusal, prepare
+from .layout import DEFAULT, Layout
+from .lower import Lowering, document_variable
+from .reasons import NotNative
+from .sql import Sql
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunct:
+    """One operand of a filter's top-level `&&`.
+
+    `sql` is a Spark SQL condition of its own, NULL where the conjunct errs; empty when not native, and then `reason`
+    says why Spark cannot evaluate it.
+    """
+
+    expr: Expr
+    cel: str
+    native: bool
+    reason: str = ""
+    sql: str = ""
+    body: Sql | None = field(default=None, repr=False)
+    documents: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True)
+class CompiledFilter:
+    """A filter, checked and lowered for a layout.
+
+    `conjuncts` hold together what the filter means; those that are native run first, as one condition `native_sql`.
+    """
+
+    checked: CheckedFilter
+    layout: Layout
+    engine: str
+    conjuncts: tuple[Conjunct, ...]
+    lowering_diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def cel(self) -> str:
+        """The canonical CEL text."""
+        return self.checked.cel
+
+    @property
+    def requirements(self) -> Requirements:
+        """What the filter reads from an event."""
+        return self.checked.requirements
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """The warnings there were."""
+        return self.checked.diagnostics + self.lowering_diagnostics
+
+    @cached_property
+    def native_sql(self) -> str:
+        """The native conjuncts as one condition; empty when there is none.
+
+        Conjuncts that read the same JSON text share one parse of it.
+        """
+        return native_condition([c for c in self.conjuncts if c.native])
+
+    @property
+    def residual(self) -> tuple[Conjunct, ...]:
+        """The conjuncts that the fallback evaluates."""
+        return tuple(c for c in self.conjuncts if not c.native)
+
+    @cached_property
+    def residual_requirements(self) -> Requirements:
+        """What the fallback reads."""
+        return requirements([c.expr for c in self.residual], self.checked.checked.environment)
+
+    @cached_property
+    def sql(self) -> str:
+        """The filter as Spark SQL for reading: the condition that runs natively, and the rest as comments."""
+        lines = [self.native_sql] if self.native_sql else []
+        for conjunct in self.residual:
+            lines.append(f"-- AND evaluated by {self.engine}: {conjunct.cel}")
+            lines.append(f"--     because of {conjunct.reason}")
+        return "\n".join(lines)
+
+
+def lower_filter(checked: CheckedFilter, layout: Layout = DEFAULT, engine: str = DEFAULT_ENGINE) -> CompiledFilter:
+    """Lowers a checked filter for a layout.
+
+    Raises:
+        CompileError: where neither Spark nor the engine can evaluate a conjunct, or the columns' types do not fit.
+    """
+    environment = layout.environment(checked.checked.environment)
+    if environment != checked.checked.environment:
+        checked = _rechecked(checked, environment)
+    lowered = tuple(_lower(e, checked, layout) for e in conjuncts(checked.checked.expr))
+    problems = tuple(d for c in lowered if not c.native for d in _refusals(c, checked, engine))
+    if errors(problems):
+        raise CompileError((*checked.diagnostics, *problems))
+    return CompiledFilter(checked, layout, engine, lowered, problems)
+
+
+def native_condition(native: Sequence[Conjunct]) -> str:
+    """Native conjuncts as one condition: those that read no JSON text bare, the others around one parse."""
+    bare = [_term(c) for c in native if not c.documents]
+    reading = [c for c in native if c.documents]
+    if reading:
+        documents = dict(pair for c in reading for pair in c.documents)
+        bare.append(_around("\n  AND ".join(map(_term, reading)), documents.items()))
+    if len(bare) == 1 and not reading:
+        return native[0].sql
+    return "\nAND ".join(bare)
+
+
+def _term(conjunct: Conjunct) -> str:
+    """A native conjunct as an operand of AND, without its documents."""
+    body = conjunct.body
+    if body is None:
+        raise ValueError("not a native conjunct")
+    return f"({body.text})" if body.joined_by == "OR" else body.text
+
+
+def _rechecked(checked: CheckedFilter, environment: Environment) -> CheckedFilter:
+    again = check(checked.checked.expr, environment, checked.source)
+    if errors(again.diagnostics):
+        raise CompileError(again.diagnostics)
+    return CheckedFilter(again, checked.source, checked.dialect, checked.diagnostics)
+
+
+def _lower(e: Expr, checked: CheckedFilter, layout: Layout) -> Conjunct:
+    walk = Lowering(checked.checked, layout)
+    try:
+        body = walk.condition(e, {})
+    except NotNative as refusal:
+        return Conjunct(e, unparse(e), native=False, reason=refusal.reason)
+    documents = tuple((key, sql.text) for key, sql in walk.documents.items())
+    return Conjunct(e, unparse(e), True, sql=_around(body.text, documents), body=body, documents=documents)
+
+
+def _around(condition: str, documents: Iterable[tuple[str, str]]) -> str:
+    """The condition with each JSON text bound, parsed, to its variable."""
+    for key, text in documents:
+        condition = f"get(transform(array({text}), {document_variable(key)} ->\n  {condition}), 0)"
+    return condition
+
+
+def _refusals(conjunct: Conjunct, checked: CheckedFilter, engine: str) -> tuple[Diagnostic, ...]:
+    program = prepare(conjunct.expr, engine, dict(checked.checked.environment.roots))
+    if not isinstance(program, Refusal):
+        return ()
+    message = f"Spark cannot evaluate this ({conjunct.reason}), and {engine} refuses it: {program.reason}"
+    help_ = "split the expression at its top-level &&, or nest it less"
+    return (Diagnostic("TRI401", message, checked.source, conjunct.expr.span, help_),)

@@ -1,0 +1,74 @@
+"""Arithmetic. Only total functions are used: what CEL calls an error is NULL, with ANSI mode on or off."""
+
+from __future__ import annotations
+
+from ..sql import Sql
+from .registry import lowers
+
+_MIN = "-9223372036854775808L"
+
+
+@lowers("add_int64")
+def _add_int(a: Sql, b: Sql) -> str:
+    return f"try_add({a.text}, {b.text})"
+
+
+@lowers("subtract_int64")
+def _subtract_int(a: Sql, b: Sql) -> str:
+    return f"try_subtract({a.text}, {b.text})"
+
+
+@lowers("multiply_int64")
+def _multiply_int(a: Sql, b: Sql) -> str:
+    return f"try_multiply({a.text}, {b.text})"
+
+
+@lowers("divide_int64", twice=(0, 1))
+def _divide_int(a: Sql, b: Sql) -> str:
+    return f"CASE WHEN {b} <> 0L AND NOT ({a} = {_MIN} AND {b} = -1L) THEN {a} div {b} END"
+
+
+@lowers("modulo_int64", twice=(0, 1))
+def _modulo_int(a: Sql, b: Sql) -> str:
+    return f"CASE WHEN {b} <> 0L AND NOT ({a} = {_MIN} AND {b} = -1L) THEN {a} % {b} END"
+
+
+@lowers("negate_int64")
+def _negate_int(a: Sql) -> str:
+    return f"try_subtract(0L, {a.text})"
+
+
+@lowers("add_double", infix=True)
+def _add_double(a: Sql, b: Sql) -> str:
+    return f"{a} + {b}"
+
+
+@lowers("subtract_double", infix=True)
+def _subtract_double(a: Sql, b: Sql) -> str:
+    return f"{a} - {b}"
+
+
+@lowers("multiply_double", infix=True)
+def _multiply_double(a: Sql, b: Sql) -> str:
+    return f"{a} * {b}"
+
+
+@lowers("negate_double", infix=True)
+def _negate_double(a: Sql) -> str:
+    return f"- {a}"
+
+
+@lowers("divide_double", twice=(0, 1))
+def _divide_double(a: Sql, b: Sql) -> str:
+    if isinstance(b.literal, float) and b.literal != 0.0:
+        return f"try_divide({a.text}, {b.text})"
+    quotient = f"CASE WHEN {b} <> 0D THEN try_divide({a}, {b})"
+    nan = f"WHEN isnan({a}) OR {a} = 0D THEN CAST('NaN' AS DOUBLE)"
+    sign = f"signum({a}) * CASE WHEN CAST({b} AS STRING) = '-0.0' THEN -1D ELSE 1D END"
+    infinite = f"WHEN {a} IS NOT NULL AND {b} IS NOT NULL THEN CAST('Infinity' AS DOUBLE) * {sign}"
+    return f"CASE WHEN {b} IS NOT NULL THEN {quotient} {nan} {infinite} END END"
+
+
+@lowers("add_string")
+def _add_string(a: Sql, b: Sql) -> str:
+    return f"concat({a.text}, {b.text})"

@@ -1,0 +1,5 @@
+"""`python -m tricel`."""
+
+from .cli import main
+
+main(prog_name="tricel")

@@ -1,0 +1,274 @@
+"""The command line: run, compile, lint, eval and rule."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from tricel.compiler import CODES, CompileError, Diagnostic, errors
+from tricel.compiler.diagnostics import Severity
+from tricel.spark_backend.engines import DEFAULT_ENGINE, ENGINES
+
+EXIT_FINDINGS = 1
+EXIT_FAILURE = 2
+
+_engine = click.option(
+    "--engine",
+    type=click.Choice(sorted(ENGINES)),
+    default=DEFAULT_ENGINE,
+    show_default=True,
+    help="What evaluates the parts of a filter that Spark cannot.",
+)
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="tricel")
+def main() -> None:
+    """Compile event filters and run them on Apache Spark.
+
+    A filter may be CEL or any form that a Knative Trigger takes. tricel turns it into one CEL expression, checks it,
+    and runs it as Spark SQL wherever that means exactly the same.
+
+    \b
+    Check manifests before they are merged:   tricel lint triggers/
+    See the CEL and the SQL of a filter:      tricel compile -e 'ce.type == "order.created"'
+    Try a filter on events, without Spark:    tricel eval -e 'data.total > 100.0' < events.jsonl
+    Run every trigger over stored events:     tricel run --triggers triggers/ --events events/ --out out/
+    What a diagnostic means:                  tricel rule TRI204
+    """
+
+
+@main.command()
+@click.option("--triggers", "triggers", required=True, multiple=True, metavar="PATH", help="Manifests: file, folder or -.")
+@click.option("--events", "events", required=True, multiple=True, metavar="PATH", help="Events: file, folder or glob.")
+@click.option("--out", required=True, metavar="PATH", help="Folder for deliveries, quarantine and report.json.")
+@click.option("--format", "format_", type=click.Choice(["parquet", "jsonl"]), default="parquet", show_default=True)
+@click.option(
+    "--on-error",
+    type=click.Choice(["drop", "deliver", "fail"]),
+    default="drop",
+    show_default=True,
+    help="What becomes of an event on which a filter errs.",
+)
+@click.option("--overwrite", is_flag=True, help="Replace what is in the output folder.")
+@click.option("--master", metavar="URL", help="Spark master; local[*] when none is set.")
+@_engine
+def run(
+    triggers: tuple[str, ...],
+    events: tuple[str, ...],
+    out: str,
+    format_: str,
+    on_error: str,
+    overwrite: bool,
+    master: str | None,
+    engine: str,
+) -> None:
+    """Evaluate every trigger over stored events.
+
+    Events are CloudEvents: JSON Lines, a JSON file with one event or a batch, gzip of either, or Parquet tables.
+    Deliveries go to OUT/deliveries, one folder for each trigger; what is not a CloudEvent goes to OUT/quarantine
+    with the reason. The counts printed at the end add up:
+
+    \b
+      read      = malformed + evaluated
+      evaluated = delivered + filtered + errored      for every trigger
+    """
+    _guarded(lambda: _run(triggers, events, out, format_, on_error, overwrite, master, engine))
+
+
+def _run(
+    triggers: tuple[str, ...],
+    events: tuple[str, ...],
+    out: str,
+    format_: str,
+    on_error: str,
+    overwrite: bool,
+    master: str | None,
+    engine: str,
+) -> int:
+    from tricel.triggers import read_triggers
+
+    compiled, diagnostics = read_triggers(triggers, engine=engine)
+    _report(diagnostics, "text", err=True)
+    if errors(diagnostics):
+        return EXIT_FINDINGS
+    from .console import Progress, counts_table
+    from tricel.spark_backend import pipeline, session
+
+    spark = session.start_session(master)
+    try:
+        with Progress(spark) as progress:
+            report = pipeline.run(
+                spark,
+                compiled,
+                list(events),
+                out,
+                format=format_,
+                on_error=on_error,
+                engine=engine,
+                overwrite=overwrite,
+                progress=progress,
+            )
+    finally:
+        spark.stop()
+    counts_table(report)
+    return 0
+
+
+@main.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("-e", "--expression", metavar="CEL", help="A CEL expression instead of manifests.")
+@click.option("--format", "format_", type=click.Choice(["sql", "cel", "json"]), default="sql", show_default=True)
+@_engine
+def compile(paths: tuple[str, ...], expression: str | None, format_: str, engine: str) -> None:  # noqa: A001
+    """Show the CEL and the Spark SQL that filters become. Spark is not started.
+
+    The SQL is for flat attribute columns, an `extensions` map and `data` as JSON text. What Spark cannot evaluate
+    exactly is shown as a comment, with the reason.
+
+    \b
+      tricel compile -e 'ce.type == "order.created" && data.total > 100.0'
+      tricel compile triggers/ --format json
+      kubectl get triggers -o yaml | tricel compile -
+    """
+    _guarded(lambda: _compile(paths, expression, format_, engine))
+
+
+def _compile(paths: tuple[str, ...], expression: str | None, format_: str, engine: str) -> int:
+    named, diagnostics = _filters(paths, expression, engine)
+    _report(diagnostics, "text", err=True)
+    from tricel.spark_backend.preview import as_json, preview
+
+    match format_:
+        case "json":
+            click.echo(json.dumps([{"trigger": n, **as_json(f)} for n, f in named], indent=2))
+        case "cel":
+            for _, f in named:
+                click.echo(f.cel)
+        case _:
+            click.echo("\n".join((f"-- Trigger: {n}\n" if n else "") + preview(f) for n, f in named), nl=False)
+    return EXIT_FINDINGS if errors(diagnostics) else 0
+
+
+@main.command()
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("-e", "--expression", metavar="CEL", help="A CEL expression instead of manifests.")
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "concise", "json", "github", "sarif"]), default="text", show_default=True
+)
+@click.option("--strict", is_flag=True, help="Warnings count as findings.")
+@_engine
+def lint(paths: tuple[str, ...], expression: str | None, format_: str, strict: bool, engine: str) -> None:
+    """Report everything that is wrong with filters, each with its place and how to mend it.
+
+    Exit status: 0 nothing found, 1 findings, 2 the check could not be made.
+
+    \b
+      tricel lint triggers/
+      tricel lint --format github triggers/ more.yaml
+    """
+    _guarded(lambda: _lint(paths, expression, format_, strict, engine))
+
+
+def _lint(paths: tuple[str, ...], expression: str | None, format_: str, strict: bool, engine: str) -> int:
+    named, diagnostics = _filters(paths, expression, engine)
+    _report(diagnostics, format_)
+    bad = sum(d.severity is Severity.ERROR for d in diagnostics)
+    warned = len(diagnostics) - bad
+    if format_ == "text":
+        click.echo(f"{len(named)} filters compiled, {bad} errors, {warned} warnings", err=True)
+    return EXIT_FINDINGS if bad or (strict and warned) else 0
+
+
+@main.command(name="eval")
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.option("-e", "--expression", metavar="CEL", help="A CEL expression instead of manifests.")
+@_engine
+def evaluate(paths: tuple[str, ...], expression: str | None, engine: str) -> None:
+    """Print the events on standard input that match; the counts go to standard error. Spark is not started.
+
+    Standard input is JSON Lines, one CloudEvent a line. With manifests an event is printed when any trigger matches.
+
+    \b
+      tricel eval -e 'ce.subject.startsWith("42")' < events.jsonl
+      zcat events.jsonl.gz | tricel eval triggers/orders.yaml | jq .id
+    """
+    _guarded(lambda: _eval(paths, expression, engine))
+
+
+def _eval(paths: tuple[str, ...], expression: str | None, engine: str) -> int:
+    named, diagnostics = _filters(paths, expression, engine)
+    _report(diagnostics, "text", err=True)
+    if errors(diagnostics):
+        return EXIT_FINDINGS
+    from .evaluate import evaluate_lines
+
+    counts = evaluate_lines([f for _, f in named], engine, sys.stdin.buffer, lambda line: click.echo(line, nl=False))
+    click.echo(str(counts), err=True)
+    return 0
+
+
+@main.command()
+@click.argument("code", required=False)
+def rule(code: str | None) -> None:
+    """Explain a diagnostic code, or list them all."""
+    if code is None:
+        for name, row in sorted(CODES.items()):
+            click.echo(f"{name}  {row.severity:8} {row.title}")
+        return
+    row = CODES.get(code.upper())
+    if row is None:
+        click.echo(f"there is no code '{code}'; `tricel rule` lists them", err=True)
+        sys.exit(EXIT_FAILURE)
+    click.echo(f"{code.upper()} ({row.severity}): {row.title}\n\n{row.explanation}")
+
+
+def _filters(paths: tuple[str, ...], expression: str | None, engine: str) -> tuple[list[tuple[str, Any]], tuple[Diagnostic, ...]]:
+    """The filters that compile, named, and every diagnostic."""
+    from . import compile_filter
+    from .triggers import read_triggers
+
+    if bool(paths) == (expression is not None):
+        raise click.UsageError("give either paths of manifests or -e with an expression")
+    if expression is None:
+        triggers, diagnostics = read_triggers(paths, engine=engine)
+        return [(t.id, t.compiled) for t in triggers], diagnostics
+    try:
+        compiled = compile_filter(expression, engine=engine, label="<expression>")
+    except CompileError as e:
+        return [], e.diagnostics
+    return [("", compiled)], compiled.diagnostics
+
+
+def _report(diagnostics: tuple[Diagnostic, ...], format_: str, *, err: bool = False) -> None:
+    from importlib import import_module
+
+    if not diagnostics and format_ in ("text", "concise", "github"):
+        return
+    render: Callable[[tuple[Diagnostic, ...]], str] = import_module(
+        f"tricel.compiler.diagnostics.as_{format_}"
+    ).render
+    click.echo(render(diagnostics), err=err)
+
+
+def _guarded(command: Callable[[], int]) -> None:
+    """Ends the process with the command's status; what is wrong outside it is one line, not a traceback."""
+    from tricel.spark_backend.failure import Failure
+
+    try:
+        status = command()
+    except Failure as e:
+        _report((e.diagnostic,), "text", err=True)
+        status = EXIT_FAILURE
+    except BrokenPipeError:
+        status = 0
+    except OSError as e:
+        where = f": {e.filename}" if e.filename else ""
+        click.echo(f"error: {e.strerror or e}{where}", err=True)
+        status = EXIT_FAILURE
+    sys.exit(status)
+

@@ -1,0 +1,60 @@
+"""Filters over a stream of JSON Lines, without Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from tricel.spark_backend.engines import Program, Refusal, prepare
+from tricel.spark_backend.envelope import Event, read_event
+from tricel.spark_backend.lowered import CompiledFilter
+
+
+@dataclass
+class EvaluationCounts:
+    """What became of the lines: read = matched + filtered + errored + malformed."""
+
+    matched: int = 0
+    filtered: int = 0
+    errored: int = 0
+    malformed: int = 0
+
+    def __str__(self) -> str:
+        """One line for people."""
+        read = self.matched + self.filtered + self.errored + self.malformed
+        return (
+            f"{read} events read: {self.matched} matched, {self.filtered} filtered, "
+            f"{self.errored} errored, {self.malformed} malformed"
+        )
+
+
+def evaluate_lines(
+    filters: Sequence[CompiledFilter], engine: str, lines: Iterable[bytes], emit: Callable[[bytes], None]
+) -> EvaluationCounts:
+    """Emits each line whose event any of the filters matches. An event that none matches and one errs on is errored."""
+    programs = [_program(f, engine) for f in filters]
+    counts = EvaluationCounts()
+    for line in lines:
+        if not line.strip():
+            continue
+        event = read_event(line)
+        if not isinstance(event, Event):
+            counts.malformed += 1
+            continue
+        outcomes = [program(event.activation) for program in programs]
+        if True in outcomes:
+            counts.matched += 1
+            emit(line)
+        elif None in outcomes:
+            counts.errored += 1
+        else:
+            counts.filtered += 1
+    return counts
+
+
+def _program(compiled: CompiledFilter, engine: str) -> Program:
+    checked = compiled.checked.checked
+    program = prepare(checked.expr, engine, dict(checked.environment.roots))
+    if isinstance(program, Refusal):
+        raise ValueError(program.reason)
+    return program
