@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from functools import reduce
 from urllib.parse import unquote
 
-from py4j.protocol import Py4JJavaError
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
@@ -148,9 +148,8 @@ def _parse(texts: DataFrame) -> DataFrame:
 
 def _parse_documents(texts: DataFrame) -> DataFrame:
     salt = uuid.uuid4().hex
-    items = (
-        "CASE WHEN try_variant_get(v, '$[1]', 'string') = '{}' THEN try_variant_get(v, '$[0]', 'array<variant>') END"
-    )
+    complete = f"try_variant_get(v, '$[1]', 'string') = '{salt}'"
+    items = f"CASE WHEN {complete} THEN try_variant_get(v, '$[0]', 'array<variant>') END"
     parsed = (
         texts.selectExpr("trim(BOTH decode(X'20090D0A', 'utf-8') FROM value) AS value", "file")
         .where("value <> ''")

@@ -96,26 +96,30 @@ def _run(
     _report(diagnostics, "text", err=True)
     if errors(diagnostics):
         return EXIT_FINDINGS
-    from .console import Progress, counts_table
-    from tricel.spark_backend import pipeline, session
+    from tricel.spark_backend import column
+    from tricel.spark_backend.events import read_events
+    from tricel.spark_backend.pipeline import run as run_pipeline
+    from tricel.spark_backend.session import start_session
 
-    spark = session.start_session(master)
+    from .console import print_report, progress_bar
+
+    spark = start_session(master)
     try:
-        with Progress(spark) as progress:
-            report = pipeline.run(
+        with progress_bar() as progress:
+            report = run_pipeline(
                 spark,
                 compiled,
-                list(events),
+                read_events(spark, list(events)),
                 out,
+                evaluate=lambda filter_, frame: column(filter_, frame, engine=engine),
                 format=format_,
                 on_error=on_error,
-                engine=engine,
                 overwrite=overwrite,
                 progress=progress,
             )
     finally:
         spark.stop()
-    counts_table(report)
+    print_report(report)
     return 0
 
 
@@ -257,11 +261,11 @@ def _report(diagnostics: tuple[Diagnostic, ...], format_: str, *, err: bool = Fa
 
 def _guarded(command: Callable[[], int]) -> None:
     """Ends the process with the command's status; what is wrong outside it is one line, not a traceback."""
-    from tricel.spark_backend.failure import Failure
+    from tricel.spark_backend.failure import RunError
 
     try:
         status = command()
-    except Failure as e:
+    except RunError as e:
         _report((e.diagnostic,), "text", err=True)
         status = EXIT_FAILURE
     except BrokenPipeError:

@@ -54,4 +54,19 @@ LOWERING = {
     "TRI401": Code("error", "cannot run", "Neither Spark nor the fallback engine can evaluate the expression."),
 }
 
-CODES: dict[str, Code] = {**SYNTAX, **NAMES_AND_TYPES, **DIALECT_AND_MANIFEST, **LOWERING}
+EVENTS = {
+    "TRI601": Code(
+        "error",
+        "no events to read",
+        "A path does not exist, holds no file of a known format, or holds a table that is not one of events.",
+    ),
+    "TRI602": Code(
+        "error",
+        "output in use",
+        "The output directory holds something already, or cannot hold one directory for each trigger.",
+    ),
+    "TRI603": Code("error", "evaluation error", "A filter cannot be evaluated on an event, and errors end this run."),
+    "TRI604": Code("error", "no usable Java", "Spark 4 needs Java 17 or later, which was not found."),
+}
+
+CODES: dict[str, Code] = {**SYNTAX, **NAMES_AND_TYPES, **DIALECT_AND_MANIFEST, **LOWERING, **EVENTS}

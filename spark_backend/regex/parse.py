@@ -17,12 +17,14 @@ MAX_LENGTH = 20_000
 
 _COUNT = re.compile(r"\{(0|[1-9][0-9]*)(,(0|[1-9][0-9]*)?)?\}")
 _GROUP = re.compile(r"\?(?:P?<[^>]*>|([imsU]*)(?:-([imsU]+))?([:)]))")
-_ESCAPE = re.compile(r"\\(?:[pP](?:\{[^}]*\}|.)|x(?:\{[0-9A-Fa-f]+\}|[0-9A-Fa-f]{2})|0[0-7]{0,2}|[1-7][0-7]{1,2}|.)", re.S)
+_ESCAPE = re.compile(
+    r"\\(?:[pP](?:\{[^}]*\}|.)|x(?:\{[0-9A-Fa-f]+\}|[0-9A-Fa-f]{2})|0[0-7]{0,2}|[1-7][0-7]{1,2}|.)", re.S
+)
 _CONTROLS = {"a": "\x07", "f": "\x0c", "n": "\n", "r": "\r", "t": "\t", "v": "\x0b"}
 _PLACES = {"A": Place.TEXT_START, "z": Place.TEXT_END, "b": Place.WORD_EDGE, "B": Place.NOT_WORD_EDGE}
 
 
-class NotTranslated(Exception):
+class NotTranslated(Exception):  # noqa: N818 - an answer, not an error
     """The pattern has no Java form that is both exact and safe; the text says why, as it is shown to a person."""
 
 

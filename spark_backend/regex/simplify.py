@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from . import charset
 from .charset import NONE
-from .tree import EMPTY, NEVER, Chars, Either, Regex, Repeat, Sequence, items_of, lengths, skippable
+from .tree import EMPTY, NEVER, At, Chars, Either, Place, Regex, Repeat, Sequence, items_of, lengths, skippable
 
 
 def sequence(items: Iterable[Regex]) -> Regex:
@@ -33,10 +33,11 @@ def _joined(before: list[Regex], part: Regex) -> list[Regex]:
             if a[0] == b[0]:
                 high = None if a[2] is None or b[2] is None else a[2] + b[2]
                 return [*before[:-1], Repeat(Chars(a[0]), a[1] + b[1], high)]
-            if b[2] is None and a[1] == 0 and charset.subset(a[0], b[0]):
-                return _joined(before[:-1], part)
-            if a[2] is None and b[1] == 0 and charset.subset(b[0], a[0]):
-                return before
+            if b[2] is None and charset.subset(a[0], b[0]) and a[1] != a[2]:
+                fewer = sequence((*before[:-1], repeat(Chars(a[0]), a[1], a[1])))
+                return _joined(list(items_of(fewer)), part)
+            if a[2] is None and charset.subset(b[0], a[0]) and b[1] != b[2]:
+                return _joined(before, repeat(Chars(b[0]), b[1], b[1])) if b[1] else before
     return [*before, part]
 
 
@@ -53,11 +54,12 @@ def either(branches: Iterable[Regex]) -> Regex:
     """Any of the branches; single characters become one set."""
     flat: list[Regex] = []
     for branch in branches:
-        flat += branch.branches if isinstance(branch, Either) else (branch,)
+        flat.extend(branch.branches if isinstance(branch, Either) else (branch,))
     empty = any(b == EMPTY for b in flat)
     single = charset.union(NONE, *(b.set for b in flat if isinstance(b, Chars)))
     rest = [b for b in dict.fromkeys(flat) if not isinstance(b, Chars) and b != EMPTY]
-    kept: list[Regex] = [Chars(single), *rest] if single else rest
+    kept: list[Regex] = [Chars(single)] if single else []
+    kept += rest
     if not kept:
         return EMPTY if empty else NEVER
     found = kept[0] if len(kept) == 1 else Either(tuple(kept))
@@ -77,7 +79,7 @@ def repeat(body: Regex, low: int, high: int | None) -> Regex:
     if low == 0:
         body = _without_idle_branches(body)
     if high is None and low == 0:
-        body = _loop_body(body)
+        body = _without_idle_branches(_loop_body(body))
     if (low, high) == (1, 1):
         return body
     if isinstance(body, Repeat):
@@ -107,14 +109,9 @@ def _loop_body(body: Regex) -> Regex:
 
 def _nested(body: Repeat, low: int, high: int | None) -> Regex | None:
     """A repetition of a repetition as one, where that is exact."""
-    inner = body.body
-    if body.high is None and body.low <= 1:
-        return repeat(inner, body.low * low, None)
-    if high is None and body.low <= 1:
-        return repeat(inner, low * body.low, None)
-    if (low, high) == (0, 1) and body.low <= 1:
-        return repeat(inner, 0, body.high)
-    return None
+    if body.low > 1 and not (body.high is None and low):
+        return None
+    return repeat(body.body, body.low * low, None if high is None or body.high is None else body.high * high)
 
 
 def trimmed(r: Regex) -> Regex:
@@ -125,8 +122,6 @@ def trimmed(r: Regex) -> Regex:
 
 def _holds_somewhere(r: Regex) -> bool:
     """Whether some position of every string satisfies it: only the sure cases."""
-    from .tree import At, Place
-
     match r:
         case At(place):
             return place not in (Place.WORD_EDGE, Place.NOT_WORD_EDGE)
@@ -138,6 +133,8 @@ def _holds_somewhere(r: Regex) -> bool:
 
 def _trim(r: Regex, end: int) -> Regex:
     """Without what may be skipped at the start (end 0) or at the end (-1)."""
+    if skippable(r):
+        return EMPTY
     match r:
         case Sequence(items):
             while items:
@@ -148,14 +145,12 @@ def _trim(r: Regex, end: int) -> Regex:
                 items = rest
             return EMPTY
         case Either(branches):
-            return either(_settled(_trim(b, end)) for b in branches)
+            return either(_trim(b, end) for b in branches)
         case Repeat(body, low, _):
-            if low == 0:
-                return EMPTY
             kept = _trim(body, end)
-            rest_ = repeat(body, low - 1, low - 1)
             if kept == body:
                 return repeat(body, low, low)
-            return sequence((kept, rest_) if end == 0 else (rest_, kept))
+            others = repeat(body, low - 1, low - 1)
+            return sequence((kept, others) if end == 0 else (others, kept))
         case _:
             return r

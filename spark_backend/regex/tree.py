@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from . import charset
-from .charset import ALL, NEWLINE, NONE, CharSet
+from .charset import NEWLINE, NONE, CharSet
 
 
 class Place(StrEnum):
@@ -165,15 +165,35 @@ def ways(r: Regex) -> int:
 
 
 @lru_cache(maxsize=8192)
+def work(r: Regex) -> int:
+    """No fewer than the characters looked at while every way of matching from one position is tried."""
+    match r:
+        case Chars() | At():
+            return 1
+        case Sequence(items):
+            total, tried = 0, 1
+            for item in items:
+                total = min(total + tried * work(item), UNBOUNDED)
+                tried = min(tried * ways(item), UNBOUNDED)
+            return total
+        case Either(branches):
+            return min(sum(work(b) for b in branches), UNBOUNDED)
+        case Repeat(body, _, high):
+            if high is None:
+                return UNBOUNDED
+            return min(work(body) * (high if ways(body) == 1 else ways(r) * high), UNBOUNDED)
+
+
+@lru_cache(maxsize=8192)
 def size(r: Regex) -> int:
-    """Number of nodes."""
+    """Number of nodes once counted groups are written out."""
     match r:
         case Chars() | At():
             return 1
         case Sequence(parts) | Either(parts):
             return 1 + sum(size(p) for p in parts)
-        case Repeat(body, _, _):
-            return 1 + size(body)
+        case Repeat(body, _, high):
+            return 1 + size(body) * (1 if high is None or isinstance(body, Chars) else high)
 
 
 @lru_cache(maxsize=8192)
@@ -198,6 +218,3 @@ def unbounded(r: Regex) -> bool:
 def items_of(r: Regex) -> tuple[Regex, ...]:
     """What stands one after the other in it."""
     return r.items if isinstance(r, Sequence) else (r,)
-
-
-ANY_STRING = Repeat(Chars(ALL), 0, None)

@@ -1,0 +1,109 @@
+"""The Spark session of a command line: a usable Java first, then a quiet and bounded Spark."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .failure import RunError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+OLDEST_JAVA = 17
+_HELP = f"install a Java runtime {OLDEST_JAVA} or later, and put it on PATH or let JAVA_HOME name its directory"
+
+DEFAULTS: Mapping[str, str] = {
+    "spark.app.name": "tricel",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.memory": "2g",
+    # Walking a payload that is nested up to the parser's limit (1,000 levels) can overflow the default stack of 1 MB,
+    # which Spark takes for fatal: the JVM exits.
+    "spark.executor.extraJavaOptions": "-Xss16m",
+    "spark.driver.extraJavaOptions": "-Xss16m",
+    "spark.sql.shuffle.partitions": "8",
+}
+"""What a session started here is set to, where the caller says nothing else."""
+
+# The level is Spark's own default, which it would otherwise announce to set.
+_QUIET = """rootLogger.level = warn
+rootLogger.appenderRef.none.ref = none
+appender.none.type = Null
+appender.none.name = none
+"""
+
+
+def java_version(environment: Mapping[str, str] = os.environ) -> int:
+    """The major version of the Java that Spark will run on: JAVA_HOME's, or the first on PATH.
+
+    Raises RunError (TRI604) when there is none, when it cannot be run, and when it is too old for Spark 4.
+    """
+    home = environment.get("JAVA_HOME", "")
+    java = str(Path(home) / "bin" / "java") if home else shutil.which("java", path=environment.get("PATH"))
+    if not java:
+        raise RunError("TRI604", "there is no Java on PATH, and JAVA_HOME is not set", "java", _HELP)
+    try:
+        done = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=True)
+    except (OSError, subprocess.SubprocessError):
+        raise RunError("TRI604", "Java cannot be run", java, _HELP) from None
+    found = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    if not found:
+        raise RunError("TRI604", "Java does not tell its version", java, _HELP)
+    version = int(found[1])
+    if version < OLDEST_JAVA:
+        raise RunError("TRI604", f"Java {version} is too old for Spark", java, _HELP)
+    return version
+
+
+def start_session(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """A Spark session for a command: the one there is, that of `spark-submit`, or a new one on `master`.
+
+    A new one is local, quiet, without a user interface and bounded in memory; `conf` overrides each of `DEFAULTS`.
+    Workers run this very Python. Raises RunError (TRI604) before a JVM starts when no usable Java is found.
+    """
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if not submitted and not os.environ.get("SPARK_REMOTE"):
+        java_version()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        return _session(master, dict(conf or {}), submitted)
+
+
+def _session(master: str | None, settings: dict[str, str], submitted: bool) -> SparkSession:
+    from pyspark.sql import SparkSession
+
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    if not submitted:
+        settings = {**DEFAULTS, **settings}
+        options = "spark.driver.extraJavaOptions"
+        settings[options] = f"{settings[options]} -Dlog4j2.configurationFile={_quiet_logging()}"
+        settings["spark.master"] = master or settings.get("spark.master", "local[*]")
+    builder = SparkSession.builder
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    if not submitted:
+        session.sparkContext.setLogLevel("OFF")
+    return session
+
+
+def _quiet_logging() -> str:
+    """A logging configuration that says nothing: what goes wrong comes back as an exception."""
+    handle, name = tempfile.mkstemp(prefix="tricel-log4j2-", suffix=".properties")
+    with os.fdopen(handle, "w") as file:
+        file.write(_QUIET)
+    atexit.register(Path(name).unlink, missing_ok=True)
+    return Path(name).as_uri()

@@ -1,0 +1,103 @@
+"""The checker: each wrong filter has its code, its place, its message and its help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tricel.compiler import CLOUD_EVENT, KAFKA_RECORD, MQTT_MESSAGE, check_filter, cloud_event, errors, schema_type
+from tricel.compiler.requirements import requirements
+
+CASES = Path(__file__).parent.parent / "cases" / "check"
+
+
+def _rows(name: str) -> list[list[str]]:
+    lines = [line for line in (CASES / name).read_text().splitlines() if line and not line.startswith("#")]
+    return [[part.strip() for part in line.split(" | ")] + [""] * (5 - len(line.split(" | "))) for line in lines]
+
+
+@pytest.mark.parametrize(("text", "code", "place", "message", "help_"), _rows("errors.txt"), ids=lambda x: x[:40])
+def test_wrong_filter(text: str, code: str, place: str, message: str, help_: str) -> None:
+    _, diagnostics = check_filter(text)
+    found = [d for d in diagnostics if d.code == code]
+    assert found, [(d.code, d.message) for d in diagnostics]
+    first = found[0]
+    position = first.source.position(first.span.start)
+    assert place == f"{position.line}:{position.column}"
+    assert message.removesuffix(" |") in first.message
+    assert help_.removesuffix(" |") in first.help
+
+
+def test_every_problem_is_reported_at_once() -> None:
+    _, diagnostics = check_filter('user.id == 1 && ce.type.startWith("x") && data.n + 1 == 2.0 && ce.type.matches("(")')
+    assert ["TRI201", "TRI203", "TRI204", "TRI208"] == sorted(d.code for d in diagnostics)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "data",
+        "data.x",
+        "data.a.b.c[0].d > 1",
+        "data.latency > 300 || data.latency > 300.0",
+        'ce["a.b"] == "x"',
+        'ce.github.repository == "x"',
+        'has(ce.subject) && ce.subject.startsWith("x")',
+        'ce.time > timestamp("2020-01-01T00:00:00Z")',
+        "size(ce) > 3",
+        'ce.exists(k, k == "subject")',
+        "int(data.n) + 1 == 2",
+        'data.tags.map(t, t + "x").exists(t, t == "ax")',
+        "type(data.x) == string",
+        '{"a": true}.a',
+        "[1, 2.0].exists(x, x == 1)",
+        "ce.time.getHours() < 8",
+        "data.x ? data.y : true",
+    ],
+)
+def test_good_filter(text: str) -> None:
+    checked, diagnostics = check_filter(text)
+    assert errors(diagnostics) == ()
+    assert checked is not None
+
+
+def test_a_declared_schema_is_checked() -> None:
+    environment = cloud_event(schema_type({"n": "int", "order": {"lines": [{"sku": "string"}]}}))
+    good, _ = check_filter('data.n + 1 == 2 && data.order.lines.exists(l, l.sku == "x")', environment)
+    _, wrong = check_filter('data.order.line.exists(l, l.sku == "x")', environment)
+    assert good is not None
+    assert ["TRI202"] == [d.code for d in wrong]
+    assert "did you mean 'lines'?" == wrong[0].help
+
+
+@pytest.mark.parametrize(
+    ("environment", "text"),
+    [
+        (KAFKA_RECORD, 'topic == "orders" && headers["trace"] == "1" && value.total > 5.0 && partition < 3'),
+        (MQTT_MESSAGE, 'topic.startsWith("plant/") && payload.t > 20.0 && qos == 1 && !retain'),
+    ],
+)
+def test_other_environments_are_data(environment: object, text: str) -> None:
+    checked, diagnostics = check_filter(text, environment)  # type: ignore[arg-type]
+    assert diagnostics == ()
+    assert checked is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "attributes", "paths", "whole"),
+    [
+        ('ce.type == "a" && has(ce.x)', {"type", "x"}, set(), set()),
+        ("data.a.b[0] > 1.0 && data.c", set(), {("data", "a", "b", 0), ("data", "c")}, set()),
+        ("size(ce) > 1 && data == 1", set(), {("data",)}, {"ce", "data"}),
+        ("data.l.exists(data, data.x == 1)", set(), {("data", "l")}, set()),
+        ('"x" in ce && ce.a.b == 1', {"x", "a"}, set(), set()),
+    ],
+)
+def test_requirements(text: str, attributes: set[str], paths: set[tuple[object, ...]], whole: set[str]) -> None:
+    checked, _ = check_filter(text)
+    assert checked is not None
+    found = requirements((checked.checked.expr,), CLOUD_EVENT)
+    assert attributes == found.attributes
+    assert paths == found.paths
+    assert whole == found.whole

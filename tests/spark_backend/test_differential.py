@@ -1,0 +1,153 @@
+"""Native SQL, the fallback and the engine by itself agree on every expression and every document.
+
+The expressions are in `tests/cases/lowering/*.cel`, a family a file, and the documents in `documents.jsonl` beside
+them. A disagreement is reported with the expression, the document and all three answers.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from cel_expr_python import cel
+from pyspark.sql import DataFrame, SparkSession
+
+from tricel.compiler import check_filter, errors
+from tricel.spark_backend import column
+from tricel.spark_backend.layout import recognise
+from tricel.spark_backend.lowered import CompiledFilter, lower_filter
+
+pytestmark = pytest.mark.spark
+
+CASES = Path(__file__).parent.parent / "cases" / "lowering"
+DOCUMENTS = [line for line in (CASES / "documents.jsonl").read_text().splitlines() if line]
+FAMILIES = sorted(p.stem for p in CASES.glob("*.cel"))
+LAYOUTS = ("JSON text", "VARIANT")
+
+
+def expressions(family: str) -> list[str]:
+    """The expressions of a family."""
+    return [line for line in (CASES / f"{family}.cel").read_text().splitlines() if line]
+
+
+@cache
+def reference(expression: str) -> tuple[bool | None, ...]:
+    """The engine's own answers: numbers as doubles, -0.0 as 0.0 (VARIANT has no other zero), error as None."""
+    variables = {"ce": cel.Type.Map(cel.Type.STRING, cel.Type.DYN), "data": cel.Type.DYN}
+    program = cel.NewEnv(variables=variables).compile(expression, disable_check=True)
+    return tuple(_answer(program, document) for document in DOCUMENTS)
+
+
+def _answer(program: cel.Expression, document: str) -> bool | None:
+    data = json.loads(document, parse_int=_number, parse_float=_number)
+    value = program.eval(data={"ce": {}, "data": data})
+    return value.value() if value.type().name() == "BOOL" else None
+
+
+def _number(text: str) -> float:
+    return float(text) + 0.0
+
+
+def _has_nul(expression: str, document: str) -> bool:
+    """cel-expr-python cuts strings at NUL: its answers there are wrong, and have a test of their own."""
+    return "\\u0000" in expression or "\\u0000" in document
+
+
+@pytest.fixture(scope="module")
+def frames(spark: SparkSession) -> Iterator[dict[str, DataFrame]]:
+    """The documents in each dynamically typed layout."""
+    text = spark.createDataFrame(list(enumerate(DOCUMENTS)), "row INT, data STRING").repartition(2).cache()
+    variant = text.selectExpr("row", "parse_json(data) AS data").cache()
+    yield {"JSON text": text, "VARIANT": variant}
+    text.unpersist()
+    variant.unpersist()
+
+
+@pytest.fixture(params=[True, False], ids=["ansi", "not ansi"])
+def ansi(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[None]:
+    """Spark with ANSI mode on, and off."""
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", str(request.param).lower())
+    yield
+    spark.conf.set("spark.sql.ansi.enabled", before)
+
+
+def compiled(expression: str, frame: DataFrame) -> CompiledFilter | None:
+    """The expression lowered for the frame; None when the checker refuses it, which no document can then change."""
+    checked, diagnostics = check_filter(expression)
+    if checked is None:
+        assert errors(diagnostics)
+        return None
+    return lower_filter(checked, recognise(frame.schema))
+
+
+def as_fallback(whole: CompiledFilter) -> CompiledFilter:
+    """The same filter with nothing native."""
+    return replace(whole, conjuncts=tuple(replace(c, native=False, reason="asked for") for c in whole.conjuncts))
+
+
+def answers(frame: DataFrame, filters: list[CompiledFilter]) -> list[tuple[bool | None, ...]]:
+    """Each filter's answers in the order of the documents."""
+    columns = [column(f, frame).alias(f"c{i}") for i, f in enumerate(filters)]
+    rows = sorted(frame.select("row", *columns).collect())
+    return [tuple(row[i + 1] for row in rows) for i in range(len(filters))]
+
+
+@pytest.mark.usefixtures("ansi")
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_native_and_engine_agree(frames: dict[str, DataFrame], layout: str, family: str) -> None:
+    frame = frames[layout]
+    kept = [(e, f) for e in expressions(family) if (f := compiled(e, frame)) is not None and not f.residual]
+    assert len(kept) > len(expressions(family)) / 2, "most of a family runs natively"
+    assert_agree([e for e, _ in kept], answers(frame, [f for _, f in kept]))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_fallback_and_engine_agree(frames: dict[str, DataFrame], layout: str, family: str) -> None:
+    frame = frames[layout]
+    kept = [(e, f) for e in expressions(family) if "\\u0000" not in e and (f := compiled(e, frame)) is not None]
+    assert_agree([e for e, _ in kept], answers(frame, [as_fallback(f) for _, f in kept]))
+
+
+def assert_agree(expressions_: list[str], given: list[tuple[bool | None, ...]]) -> None:
+    """Fails with every disagreement."""
+    wrong = [
+        f"{expression} on {document[:80]}: expected {expected}, not {actual}"
+        for expression, outcomes in zip(expressions_, given, strict=True)
+        for document, expected, actual in zip(DOCUMENTS, reference(expression), outcomes, strict=True)
+        if expected != actual and not _has_nul(expression, document)
+    ]
+    assert wrong == []
+
+
+NUL = (
+    ('data.x == "a\\u0000b"', '{"x": "a\\u0000b"}', True),
+    ('data.x == "a\\u0000b"', '{"x": "a"}', False),
+    ('data.x == "a"', '{"x": "a\\u0000b"}', False),
+    ('data.x.contains("\\u0000")', '{"x": "a\\u0000b"}', True),
+    ('data.x.startsWith("a\\u0000")', '{"x": "a"}', False),
+    ('size(data.x) == 3', '{"x": "a\\u0000b"}', True),
+    ('"a" in data', '{"a\\u0000b": 1}', False),
+    ('has(data.a)', '{"a\\u0000b": 1}', False),
+)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_nul_is_a_character_like_any_other(spark: SparkSession, layout: str) -> None:
+    wrong = []
+    for expression, document, expected in NUL:
+        text = spark.createDataFrame([(0, document)], "row INT, data STRING")
+        frame = text if layout == "JSON text" else text.selectExpr("row", "parse_json(data) AS data")
+        filter_ = compiled(expression, frame)
+        assert filter_ is not None
+        assert not filter_.residual, expression
+        actual = answers(frame, [filter_])[0][0]
+        if actual != expected:
+            wrong.append((expression, document, actual))
+    assert wrong == []

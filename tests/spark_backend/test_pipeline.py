@@ -1,0 +1,234 @@
+"""Batch runs: where each event goes, and that the account is exact."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.sql import functions as fn
+from tricel.spark_backend.events import read_events
+from tricel.spark_backend.failure import RunError
+from tricel.spark_backend.pipeline import RunReport, TriggerCounts, run
+from tricel.spark_backend.session import java_version
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from tricel.spark_backend.progress import Progress
+
+CORE = '"specversion":"1.0","source":"s"'
+EVENTS = [
+    f'{{{CORE},"id":"1","type":"a","data":{{"n":1.50}}}}',
+    f'{{{CORE},"id":"2","type":"b","subject":"x","data_base64":"AAE="}}',
+    f'{{{CORE},"id":"3","type":"a","subject":"y","data":"text","region":"eu"}}',
+    "no event",
+    f'{{{CORE},"id":"5"}}',
+]
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """A trigger whose compiled filter is SQL."""
+
+    id: str
+    compiled: str
+
+
+TRIGGERS = [
+    Trigger("shop/a's", "type = 'a'"),
+    Trigger("none", "false"),
+    Trigger("x: 100% {é}", "subject = 'x'"),
+]
+OUTCOMES = [("shop/a's", 2, 1, 0), ("none", 0, 3, 0), ("x: 100% {é}", 1, 1, 1)]
+
+
+def as_sql(compiled: Any, events: DataFrame) -> Column:
+    """What stands for a compiled filter here."""
+    return fn.expr(compiled)
+
+
+@pytest.fixture
+def events(spark: SparkSession, tmp_path: Path) -> DataFrame:
+    """EVENTS as they are read from a file."""
+    path = tmp_path / "in" / "events.jsonl"
+    path.parent.mkdir()
+    path.write_text("\n".join(EVENTS))
+    return read_events(spark, path)
+
+
+def counts(report: RunReport) -> list[tuple[str, int, int, int]]:
+    """Each trigger's delivered, filtered and errored."""
+    return [(t.trigger, t.delivered, t.filtered, t.errored) for t in report.triggers]
+
+
+def delivered(spark: SparkSession, out: Path) -> dict[str, list[str]]:
+    """The ids of the events that went to each trigger, from Parquet."""
+    table = spark.read.option("inferSchema", "false").parquet(str(out / "delivered"))
+    found: dict[str, list[str]] = {}
+    for row in table.orderBy("id").collect():
+        found.setdefault(row["trigger"], []).append(row["id"])
+    return found
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("on_error", "last", "written"), [("drop", ["2"], 3), ("deliver", ["1", "2"], 4)], ids=["drop", "deliver"]
+)
+def test_outcomes(
+    spark: SparkSession, events: DataFrame, tmp_path: Path, on_error: str, last: list[str], written: int
+) -> None:
+    out = tmp_path / "out"
+    report = run(spark, TRIGGERS, events, str(out), evaluate=as_sql, on_error=on_error)
+    assert (5, 2, 3, written) == (report.read, report.malformed, report.evaluated, report.written)
+    assert (("'type' is missing", 1), ("not readable as JSON", 1)) == report.reasons
+    assert OUTCOMES == counts(report)
+    assert {"shop/a's": ["1", "3"], "x: 100% {é}": last} == delivered(spark, out)
+    bad = spark.read.parquet(str(out / "quarantine")).orderBy("reason").collect()
+    assert [EVENTS[4], EVENTS[3]] == [row["text"] for row in bad]
+    assert all(row["file"].endswith("/in/events.jsonl") for row in bad)
+    assert json.loads((out / "report.json").read_text()) == json.loads(report.to_json())
+
+
+@pytest.mark.spark
+def test_parquet_holds_data_as_text(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+    run(spark, [Trigger("all", "true")], events, str(tmp_path / "out"), evaluate=as_sql)
+    rows = spark.read.parquet(str(tmp_path / "out" / "delivered")).orderBy("id").collect()
+    assert [('{"n":1.5}', None), (None, "AAE="), ('"text"', None)] == [(r["data"], r["data_base64"]) for r in rows]
+    assert [{}, {}, {"region": "eu"}] == [r["extensions"] for r in rows]
+
+
+@pytest.mark.spark
+def test_json_lines_are_the_events_as_they_came(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+    pretty = tmp_path / "pretty.json"
+    pretty.write_text(json.dumps(json.loads(EVENTS[0]), indent=2))
+    both = events.unionByName(read_events(spark, pretty))
+    out = tmp_path / "out"
+    run(spark, TRIGGERS, both, str(out), evaluate=as_sql, format="jsonl")
+    lines = [line for f in (out / "delivered" / "trigger=shop%2Fa%27s").glob("*.txt") for line in f.open()]
+    assert 3 == len(lines)
+    assert {EVENTS[0] + "\n", EVENTS[2] + "\n"} < set(lines)
+    again = read_events(spark, out / "delivered")
+    assert (4, 0) == (again.count(), again.where("malformed IS NOT NULL").count())
+
+
+@pytest.mark.spark
+def test_on_error_fail_ends_the_run_and_leaves_nothing(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(RunError) as e:
+        run(spark, TRIGGERS, events, str(out), evaluate=as_sql, on_error="fail")
+    assert "TRI603" == e.value.diagnostic.code
+    assert "the filter of trigger 'x: 100% {é}' cannot be evaluated on event '1'" == e.value.diagnostic.message
+    assert [] == list(out.iterdir())
+    assert OUTCOMES[:2] == counts(run(spark, TRIGGERS[:2], events, str(out), evaluate=as_sql, on_error="fail"))
+
+
+@pytest.mark.spark
+def test_an_output_in_use_is_refused(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(spark, TRIGGERS, events, str(out), evaluate=as_sql)
+    with pytest.raises(RunError, match="earlier run"):
+        run(spark, TRIGGERS, events, str(out), evaluate=as_sql)
+    assert 1 == len(run(spark, TRIGGERS[:1], events, str(out), evaluate=as_sql, overwrite=True).triggers)
+    assert {"shop/a's": ["1", "3"]} == delivered(spark, out)
+    (out / "mine.txt").write_text("keep")
+    with pytest.raises(RunError, match="in use"):
+        run(spark, TRIGGERS, events, str(out), evaluate=as_sql, overwrite=True)
+    with pytest.raises(RunError, match="not a directory"):
+        run(spark, TRIGGERS, events, str(out / "mine.txt"), evaluate=as_sql)
+    assert (out / "report.json").exists()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("ids", [["a", "a"], [""], ["é" * 60]], ids=["twice", "empty", "long"])
+def test_names_that_cannot_be_directories(
+    spark: SparkSession, events: DataFrame, tmp_path: Path, ids: list[str]
+) -> None:
+    with pytest.raises(RunError) as e:
+        run(spark, [Trigger(i, "true") for i in ids], events, str(tmp_path / "out"), evaluate=as_sql)
+    assert "TRI602" == e.value.diagnostic.code
+
+
+@pytest.mark.spark
+def test_nothing_to_do(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text("\n")
+    none = read_events(spark, empty)
+    cases: list[tuple[list[Trigger], DataFrame, tuple[int, int]]] = [
+        ([], events, (5, 3)),
+        ([Trigger("no", "false")], events, (5, 3)),
+        ([Trigger("yes", "true")], none, (0, 0)),
+        ([], none, (0, 0)),
+        ([Trigger("yes", "true")], spark.createDataFrame([], "id STRING, type STRING"), (0, 0)),
+    ]
+    for i, (triggers, source, expected) in enumerate(cases):
+        report = run(spark, triggers, source, str(tmp_path / str(i)), evaluate=as_sql)
+        assert (*expected, 0) == (report.read, report.evaluated, report.written)
+        assert (tmp_path / str(i) / "report.json").exists()
+
+
+@pytest.mark.spark
+def test_many_triggers_of_a_plain_table(spark: SparkSession, tmp_path: Path) -> None:
+    table = spark.range(1000).selectExpr("CAST(id AS STRING) AS id", "'s' AS source", "'t' AS type", "id AS n")
+    triggers = [Trigger(f"t{i}", f"CASE WHEN n % 7 <> 0 THEN n % {i + 1} = 0 END") for i in range(70)]
+    told: list[Progress] = []
+    report = run(spark, triggers, table, str(tmp_path / "out"), evaluate=as_sql, format="jsonl", progress=told.append)
+    expected = [
+        (f"t{i}", good, 857 - good, 143)
+        for i in range(70)
+        for good in [sum(n % (i + 1) == 0 and n % 7 != 0 for n in range(1000))]
+    ]
+    assert expected == counts(report)
+    assert told[-1].done == told[-1].total > 0
+    line = next((tmp_path / "out" / "delivered" / "trigger=t69").glob("*.txt"), None)
+    assert line is None
+    first = next((tmp_path / "out" / "delivered" / "trigger=t0").glob("*.txt")).open().readline()
+    assert {"source": "s", "type": "t"}.items() < json.loads(first).items()
+
+
+def test_counts_must_add_up() -> None:
+    with pytest.raises(ArithmeticError):
+        TriggerCounts("t", 3, 1, 1, 0)
+    good = TriggerCounts("t", 3, 1, 1, 1)
+    for read, reasons, written in ((5, (("x", 1),), 1), (4, (), 1), (4, (("x", 1),), 2)):
+        with pytest.raises(ArithmeticError):
+            RunReport(read, 1, 3, reasons, (good,), written, "drop", "parquet")
+    assert 2 == RunReport(4, 1, 3, (("x", 1),), (good,), 2, "deliver", "parquet").written
+
+
+def java(directory: Path, says: str, status: int = 0) -> dict[str, str]:
+    """An environment whose JAVA_HOME holds a Java that says this."""
+    program = directory / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(f"#!/bin/sh\necho '{says}' >&2\nexit {status}\n")
+    program.chmod(0o755)
+    return {"JAVA_HOME": str(directory), "PATH": "/usr/bin:/bin"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the Java of these tests is a shell script")
+def test_java_is_looked_at_before_it_is_used(tmp_path: Path) -> None:
+    assert 17 == java_version(java(tmp_path / "17", 'openjdk version "17.0.15" 2025-04-15'))
+    assert 21 == java_version(java(tmp_path / "21", 'java version "21" 2023-09-19 LTS'))
+    for environment in (
+        java(tmp_path / "8", 'openjdk version "1.8.0_392"'),
+        java(tmp_path / "11", 'openjdk version "11.0.2" 2019-01-15'),
+        java(tmp_path / "mute", "hello"),
+        java(tmp_path / "broken", 'openjdk version "17"', status=1),
+        {"JAVA_HOME": str(tmp_path / "nowhere")},
+        {"PATH": str(tmp_path)},
+    ):
+        with pytest.raises(RunError) as e:
+            java_version(environment)
+        assert "TRI604" == e.value.diagnostic.code
+        assert "17 or later" in e.value.diagnostic.help
+
+
+def test_the_session_module_loads_no_pyspark() -> None:
+    program = "import sys, tricel.spark_backend.session; sys.exit('pyspark' in sys.modules)"
+    assert 0 == subprocess.run([sys.executable, "-c", program], check=False).returncode

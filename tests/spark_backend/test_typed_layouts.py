@@ -1,0 +1,118 @@
+"""Typed columns mean what `docs/layouts.md` writes down: their own types, and NULL for what is absent."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tricel import CompileError, Environment, cloud_event, compile_filter
+from tricel.spark_backend import column, where
+from tricel.spark_backend.layout import LayoutError, recognise
+
+pytestmark = pytest.mark.spark
+
+SCHEMA = """id STRING, source STRING, type STRING, subject STRING, time TIMESTAMP, priority INT, vip BOOLEAN,
+  data STRUCT<n: INT, big: BIGINT, d: DOUBLE, f: FLOAT, s: STRING, b: BOOLEAN, t: TIMESTAMP, dec: DECIMAL(10, 2),
+              tags: ARRAY<STRING>, lines: ARRAY<STRUCT<sku: STRING, qty: INT>>, m: MAP<STRING, INT>, o: STRUCT<X: INT, x: INT>>"""
+TIME = datetime.datetime(2024, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
+FULL = ("1", "/s", "t", "sub", TIME, 5, True, (7, 2**53 + 1, 1.5, 0.1, "abc", True, TIME, 2, ["a", "b"], [("k", 2), ("l", 3)], {"a": 1}, (1, 2)))
+EMPTY = ("2", "/s", "t", None, None, None, None, None)
+NULLS = ("3", "/s", "t", None, None, None, None, (None,) * 12)
+NAN = ("4", "/s", "t", None, None, None, None, (None, None, float("nan"), None, None, None, None, None, ["a", None], [], {}, None))
+
+# expression, then the outcomes for FULL, EMPTY, NULLS, NAN
+ROWS: list[tuple[str, bool | None, bool | None, bool | None, bool | None]] = [
+    ("data.n + 1 == 8", True, None, None, None),
+    ("data.n > 300.0", False, None, None, None),
+    ("data.n == 7.0", True, None, None, None),
+    ("data.big == 9007199254740993", True, None, None, None),
+    ("data.d > 1.0", True, None, None, False),
+    ("data.d < 1.0", False, None, None, False),
+    ("data.d == data.d", True, None, None, False),
+    ("data.d != data.d", False, None, None, True),
+    ("data.f < 0.1", False, None, None, None),
+    ("data.f > 0.1", True, None, None, None),
+    ('data.s.startsWith("a")', True, None, None, None),
+    ("data.b", True, None, None, None),
+    ('data.t == timestamp("2024-01-02T03:04:05Z")', True, None, None, None),
+    ("data.dec == 2.0", True, None, None, None),
+    ('"a" in data.tags', True, None, None, None),
+    ("size(data.tags) == 2", True, None, None, None),
+    ('data.lines.exists(l, l.sku == "l" && l.qty > 2)', True, None, None, False),
+    ("data.lines[1].qty == 3", True, None, None, None),
+    ('data.m["a"] == 1', True, None, None, None),
+    ("has(data.m.a)", True, None, None, False),
+    ("has(data.n)", True, None, False, False),
+    ("data.o.X == 1 && data.o.x == 2", True, None, None, None),
+    ("ce.priority > 4", True, None, None, None),
+    ("ce.vip", True, None, None, None),
+    ("has(ce.subject)", True, False, False, False),
+    ('ce.time > timestamp("2024-01-01T00:00:00Z")', True, None, None, None),
+    ("has(ce.priority) && ce.priority == 5", True, False, False, False),
+]
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_each_column_means_its_own_type(spark: SparkSession, ansi: str) -> None:
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        from decimal import Decimal
+
+        full = (*FULL[:7], (*FULL[7][:7], Decimal(2), *FULL[7][8:]))  # type: ignore[index]
+        frame = spark.createDataFrame([full, EMPTY, NULLS, NAN], SCHEMA)
+        filters = [compile_filter(text, environment_of(frame)) for text, *_ in ROWS]
+        columns = [column(f, frame).alias(f"c{i}") for i, f in enumerate(filters)]
+        rows = sorted(frame.select("id", *columns).collect())
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
+        spark.conf.unset("spark.sql.caseSensitive")
+    wrong = [
+        (text, tuple(r[i + 1] for r in rows)) for i, (text, *expected) in enumerate(ROWS) if [r[i + 1] for r in rows] != expected
+    ]
+    assert wrong == []
+
+
+def environment_of(frame: object) -> Environment:
+    """The environment with the types that the frame's columns have."""
+    return recognise(frame.schema).environment(cloud_event())  # type: ignore[attr-defined]
+
+
+def test_a_filter_that_does_not_fit_the_columns_is_refused(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([], "id STRING, source STRING, type STRING, data STRUCT<n: INT>")
+    with pytest.raises(CompileError, match="TRI202"):
+        where(frame, compile_filter("data.m == 1"))
+
+
+def test_the_layouts_of_attributes_agree(spark: SparkSession) -> None:
+    flat = spark.createDataFrame([("1", "/s", "t", "n1")], "id STRING, source STRING, type STRING, tenant STRING")
+    layouts = [
+        flat,
+        flat.selectExpr("id", "source", "type", "map('tenant', tenant) AS extensions"),
+        flat.selectExpr("struct(*) AS ce"),
+        flat.selectExpr("struct(id, source, type, map('tenant', tenant) AS extensions) AS attributes"),
+        flat.selectExpr("map('id', id, 'source', source, 'type', type, 'tenant', tenant) AS ce"),
+    ]
+    text = 'ce.type == "t" && ce.source.startsWith("/") && ce.tenant == "n1" && !has(ce.subject) && !("other" in ce)'
+    assert [1] * len(layouts) == [where(frame, compile_filter(text)).count() for frame in layouts]
+
+
+def test_names_are_matched_case_by_case(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("1", "/s", "t", "v")], "id STRING, source STRING, type STRING, Tenant STRING")
+    compiled = compile_filter('ce.tenant == "v"')
+    assert where(frame, compiled).count() == 0
+    assert where(frame, compile_filter('ce.Tenant == "v"')).count() == 1
+
+
+def test_collation_does_not_change_equality(spark: SparkSession) -> None:
+    frame = spark.sql("SELECT '1' AS id, '/s' AS source, 'ABC' COLLATE UNICODE_CI AS type")
+    assert where(frame, compile_filter('ce.type == "abc"')).count() == 0
+    assert where(frame, compile_filter('ce.type == "ABC"')).count() == 1
+
+
+def test_a_column_that_cannot_hold_an_attribute_is_refused(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([], "id STRING, source STRING, type INT")
+    with pytest.raises(LayoutError, match="'type' is integer"):
+        recognise(frame.schema)
