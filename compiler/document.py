@@ -172,7 +172,7 @@ def read_documents(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnost
         return tuple(reader.documents), (Diagnostic("TRI301", message, source, at, _syntax_help(source, at)),)
     except yaml.YAMLError:
         return tuple(reader.documents), (Diagnostic("TRI301", "not YAML: unreadable", source, NOWHERE),)
-    except _Refused as e:
+    except _RefusedError as e:
         return tuple(reader.documents), (e.diagnostic,)
     return tuple(reader.documents), ()
 
@@ -249,7 +249,7 @@ def _syntax_help(source: Source, at: Span) -> str:
     return "quote a value that holds ': ', ' #' or begins with a sign such as '{', '[', '&', '*', '!', '%', '@'"
 
 
-class _Refused(Exception):
+class _RefusedError(Exception):
     """Ends the reading of a text."""
 
     def __init__(self, diagnostic: Diagnostic) -> None:
@@ -308,7 +308,7 @@ class _Reader:
         self.diagnostics.append(Diagnostic(code, message, self.source, at, help_))
 
     def refuse(self, at: Span, message: str, help_: str) -> None:
-        raise _Refused(Diagnostic("TRI305", message, self.source, at, help_))
+        raise _RefusedError(Diagnostic("TRI305", message, self.source, at, help_))
 
     def check_tag(self, event: Any) -> None:
         tag = event.tag
@@ -330,7 +330,7 @@ class _Reader:
         value = self.anchors.get(event.anchor)
         if value is None:
             self.report(
-                "TRI304", self.span(event), f"alias '*{event.anchor}' repeats what it is part of", "write it out"
+                "TRI304", self.span(event), f"alias '*{event.anchor}' has no complete anchor before it", "write it out"
             )
             value = Scalar(None, "", self.span(event))
             self.add(value, None)

@@ -18,6 +18,9 @@ class Code(NamedTuple):
 
 SYNTAX = {
     "TRI101": Code("error", "syntax error", "The text is not a CEL expression."),
+    "TRI102": Code("error", "expression too large", "The text, its nesting or its number of parts is over a limit."),
+    "TRI103": Code("error", "not a literal", "A number is out of range, or a string holds an escape that CEL lacks."),
+    "TRI104": Code("error", "macro used wrongly", "has() takes a field selection; all() and its like a variable first."),
 }
 
 NAMES_AND_TYPES = {

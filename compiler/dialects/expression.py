@@ -1,0 +1,71 @@
+"""`filter.expression`: CEL text, and the macro `match(glob)` of the founding proposal, which CEL does not have."""
+
+from __future__ import annotations
+
+import re
+
+from ..diagnostics import Diagnostic
+from ..document import Place, embedded
+from ..nodes import EQUALS, Call, Expr, Lit, LitKind, string, transform
+from ..parse import parse
+from ..source import Source
+from .model import Findings, Translation
+from .predicates import quote_pattern
+
+
+def to_cel(place: Place) -> Translation:
+    """The parsed expression. Its spans are in the expression's own text, which knows its place in the file."""
+    findings = Findings()
+    text = findings.expect_string(place)
+    if text is None:
+        return Translation(None, place.source, tuple(findings.found), "expression")
+    if not text.strip():
+        help_ = "write a CEL expression, or remove 'expression' to deliver every event"
+        findings.report("TRI332", place, f"'{place.path}' is empty", help_)
+        return Translation(None, place.source, tuple(findings.found), "expression")
+    source = embedded(place)
+    parsed, diagnostics = parse(source)
+    if parsed is None:
+        return Translation(None, source, diagnostics, "expression")
+    expr, more = expand_match(parsed, source)
+    return Translation(expr, source, (*diagnostics, *more), "expression")
+
+
+def expand_match(expr: Expr, source: Source) -> tuple[Expr | None, tuple[Diagnostic, ...]]:
+    """`x.match("glob")` as the simplest CEL with that meaning; None when an argument is not one string literal.
+
+    In a glob `*` is any run of characters and `?` is one character; everything else stands for itself.
+    """
+    found: list[Diagnostic] = []
+
+    def change(e: Expr) -> Expr:
+        if not isinstance(e, Call) or e.function != "match" or e.target is None:
+            return e
+        match e.args:
+            case (Lit(kind=LitKind.STRING, value=str(glob)) as literal,):
+                return _glob(e, e.target, glob, literal)
+            case _:
+                message = "'match' takes one glob, written as a string literal"
+                help_ = 'write x.match("prefix*"), or use matches(), which takes any pattern'
+                found.append(Diagnostic("TRI342", message, source, e.span, help_))
+                return e
+
+    expanded = transform(expr, change)
+    return (None if found else expanded), tuple(found)
+
+
+def _glob(call: Call, subject: Expr, glob: str, literal: Lit) -> Expr:
+    body = glob.strip("*")
+    if "*" in body or "?" in body:
+        pattern = "".join({"*": ".*", "?": "."}.get(c, quote_pattern(c)) for c in re.sub(r"\*+", "*", glob))
+        return Call("matches", (string(f"(?s)^{pattern}$", literal.span),), subject, span=call.span)
+    text = string(body, literal.span)
+    match glob.startswith("*"), glob.endswith("*"):
+        case False, False:
+            return Call(EQUALS, (subject, text), span=call.span)
+        case True, False:
+            return Call("endsWith", (text,), subject, span=call.span)
+        case True, True if body:
+            return Call("contains", (text,), subject, span=call.span)
+        case _:
+            return Call("startsWith", (text,), subject, span=call.span)

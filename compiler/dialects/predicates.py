@@ -1,0 +1,188 @@
+"""Tests of one context attribute, as CEL that never errs: an attribute that may be absent is guarded."""
+
+from __future__ import annotations
+
+import re
+
+from ..celtypes import Record
+from ..document import Place, Scalar, described
+from ..environment import CLOUD_EVENT
+from ..nodes import EQUALS, IN, INDEX, NOT_EQUALS, Call, Expr, Has, Ident, Select, conjunction, string
+from ..rfc3339 import microseconds
+from ..source import Span
+from .model import Findings
+
+_NAME = re.compile(r"[a-z][a-z0-9]*", re.ASCII)
+_DOTTED = re.compile(r"[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*", re.ASCII)
+_RESERVED = frozenset({
+    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
+    "namespace", "null", "package", "return", "true", "var", "void", "while",
+})  # fmt: skip
+_ALIASES = {"schemaurl": "dataschema"}
+_LONGEST_NAME = 20
+_METHODS = {"prefix": "startsWith", "suffix": "endsWith"}
+MEDIA_TYPE = "datamediatype"
+TIME = "time"
+
+
+def attribute_name(place: Place, name: str, findings: Findings, *, dotted: bool = False) -> str | None:
+    """The attribute that a filter names, aliases resolved; None, and a report, where it cannot be one."""
+    if name == "data":
+        help_ = "test the payload with an expression: filter.expression: data.field == ..."
+        findings.report("TRI335", place, "'data' is the payload, not an attribute", help_)
+        return None
+    if not (_DOTTED if dotted else _NAME).fullmatch(name):
+        message = f"'{place.path}': an attribute name begins with a letter and has only lower-case letters and digits"
+        findings.report("TRI333", place, message, _name_help(name))
+        return None
+    if max(map(len, name.split("."))) > _LONGEST_NAME:
+        message = f"attribute name '{name}' has more than {_LONGEST_NAME} characters, which CloudEvents advises against"
+        findings.report("TRI334", place, message, "producers and brokers may refuse or cut such a name")
+    if name in _ALIASES:
+        message = f"'{name}' is an old name of the attribute '{_ALIASES[name]}'"
+        findings.report("TRI340", place, message, f"write '{_ALIASES[name]}'")
+    return _ALIASES.get(name, name)
+
+
+def attribute_text(place: Place, findings: Findings) -> str | None:
+    """The string that an attribute is compared with; None, and a report, for a value that is not a string."""
+    value = place.value
+    if isinstance(value, Scalar) and isinstance(value.value, str):
+        return value.value
+    help_ = "write the value as a string"
+    if isinstance(value, Scalar) and value.value is not None:
+        help_ = f'put it in quotes: "{value.text[:40]}"; attributes are compared in their text form'
+    message = f"'{place.path}' must be a string, this is {described(value)}"
+    findings.report("TRI336", place, message, help_, at=value.span)
+    return None
+
+
+def exact(name: str, value: str, place: Place, findings: Findings) -> Expr | None:
+    """That the attribute is present and equal to `value`; for `time`, the same instant."""
+    here, literal = _spans(place)
+    if name == MEDIA_TYPE:
+        return _media_type(value, place, findings)
+    wanted: Expr = string(value, literal)
+    if name == TIME:
+        if microseconds(value) is None:
+            help_ = "write a time such as '2024-05-01T12:30:00Z', with a zone"
+            findings.report("TRI337", place, f"'{value[:60]}' is not an RFC 3339 time", help_, at=literal)
+            return None
+        wanted = Call("timestamp", (wanted,), span=literal)
+    return _guarded(name, place, Call(EQUALS, (_attribute(name, place.at), wanted), span=here))
+
+
+def affix(kind: str, name: str, value: str, place: Place, findings: Findings) -> Expr | None:
+    """That the attribute is present and begins (`prefix`) or ends (`suffix`) with `value`."""
+    here, literal = _spans(place)
+    if name == TIME:
+        message = f"'{kind}' cannot be used on 'time': a time is an instant, and has many text forms"
+        findings.report("TRI338", place, message, 'compare instants: ce.time >= timestamp("2024-05-01T00:00:00Z")')
+        return None
+    if name == MEDIA_TYPE:
+        help_ = f"use '{kind}' on 'datacontenttype', or 'exact'"
+        findings.report("TRI338", place, f"'{kind}' cannot be used on 'datamediatype', which is derived", help_)
+        return None
+    test = Call(_METHODS[kind], (string(value, literal),), _attribute(name, place.at), span=here)
+    return _guarded(name, place, test)
+
+
+def present(name: str, place: Place) -> Expr:
+    """That the attribute is present and not empty. The required attributes always are."""
+    here, literal = _spans(place)
+    name = "datacontenttype" if name == MEDIA_TYPE else name
+    if name == TIME:
+        return _has(name, here)
+    if _required(name):
+        return conjunction((), here)
+    return _guarded(name, place, Call(NOT_EQUALS, (_attribute(name, place.at), string("", literal)), span=here))
+
+
+def tested(e: Expr) -> tuple[str, str, str, Span] | None:
+    """The (kind, attribute, value, span) of a test that `exact` or `affix` wrote, without its guard."""
+    match e:
+        case Call(function="_==_", args=(left, Call(function="timestamp", args=(right,)))) if _text(right) is not None:
+            found = ("exact", _named(left), _text(right))
+        case Call(function="_==_", args=(left, right)):
+            found = ("exact", _named(left), _text(right))
+        case Call(function="startsWith", target=left, args=(right,)):
+            found = ("prefix", _named(left), _text(right))
+        case Call(function="endsWith", target=left, args=(right,)):
+            found = ("suffix", _named(left), _text(right))
+        case _:
+            return None
+    kind, name, value = found
+    return (kind, name, value, e.span) if name is not None and value is not None else None
+
+
+def quote_pattern(text: str) -> str:
+    """An RE2 pattern that matches exactly `text`."""
+    return re.sub(r"[\\.+*?()|\[\]{}^$]", lambda found: "\\" + found[0], text)
+
+
+def _media_type(value: str, place: Place, findings: Findings) -> Expr | None:
+    here, literal = _spans(place)
+    if ";" in value or value != value.strip():
+        message = f"'{value[:60]}' is never a media type: it is what stands before ';', without spaces around it"
+        findings.report("TRI338", place, message, "remove the parameters, or test 'datacontenttype'", at=literal)
+        return None
+    pattern = string(f"^{quote_pattern(value)}(?:[ \\t]*;|$)", literal)
+    name = "datacontenttype"
+    return _guarded(name, place, Call("matches", (pattern,), _attribute(name, place.at), span=here))
+
+
+def _guarded(name: str, place: Place, test: Expr) -> Expr:
+    here, _ = _spans(place)
+    return test if _required(name) else conjunction((_has(name, here), test), here)
+
+
+def _has(name: str, at: Span) -> Expr:
+    if _selectable(name):
+        return Has(Ident("ce", span=at), name, span=at)
+    return Call(IN, (string(name, at), Ident("ce", span=at)), span=at)
+
+
+def _attribute(name: str, at: Span) -> Expr:
+    if _selectable(name):
+        return Select(Ident("ce", span=at), name, span=at)
+    return Call(INDEX, (Ident("ce", span=at), string(name, at)), span=at)
+
+
+def _selectable(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None and name not in _RESERVED
+
+
+def _required(name: str) -> bool:
+    attributes = CLOUD_EVENT.root("ce")
+    declared = attributes.field(name) if isinstance(attributes, Record) else None
+    return declared is not None and declared.required
+
+
+def _named(e: Expr | None) -> str | None:
+    match e:
+        case Select(operand=Ident(name="ce"), field=name):
+            return name
+        case Call(function="_[_]", args=(Ident(name="ce"), key)):
+            return _text(key)
+        case _:
+            return None
+
+
+def _text(e: Expr) -> str | None:
+    value = getattr(e, "value", None)
+    return value if isinstance(value, str) else None
+
+
+def _spans(place: Place) -> tuple[Span, Span]:
+    """The entry (key and value), and the value."""
+    value = place.value.span
+    return Span(min(place.at.start, value.start), max(place.at.end, value.end)), value
+
+
+def _name_help(name: str) -> str:
+    plain_name = re.sub(r"[^a-z0-9]", "", name.lower()).lstrip("0123456789")
+    if not plain_name:
+        return ""
+    if "." in name:
+        return "dotted names are read in 'filter.attributes' only; CloudEvents 1.0 has none"
+    return f"an event cannot carry this attribute through Knative; did you mean '{plain_name[:40]}'?"

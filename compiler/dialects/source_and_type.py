@@ -1,0 +1,35 @@
+"""`filter.sourceAndType`: the form before `filter.attributes`, deprecated since the founding proposal."""
+
+from __future__ import annotations
+
+from ..document import Place, Scalar, members
+from ..nodes import Expr
+from .attributes import attribute
+from .model import Findings, Translation, all_of
+
+_FIELDS = ("source", "type")
+
+
+def to_cel(place: Place) -> Translation:
+    """`{type: t, source: s}` as `filter.attributes` reads it, with a warning that names the new form."""
+    findings = Findings()
+    expr = None
+    if findings.expect_mapping(place):
+        help_ = f"rename 'sourceAndType' to 'attributes': {_attributes_form(place)}"
+        findings.report("TRI339", place, "'sourceAndType' is deprecated", help_)
+        expr = all_of([_field(name, entry, findings) for name, entry in members(place)], place.value.span)
+    return Translation(expr, place.source, tuple(findings.found), "sourceAndType")
+
+
+def _field(name: str, entry: Place, findings: Findings) -> Expr | None:
+    if name in _FIELDS:
+        return attribute(name, entry, findings, dotted=False)
+    message = f"'{entry.path}': 'sourceAndType' has only 'source' and 'type'"
+    findings.report("TRI331", entry, message, "use 'attributes' for other attributes")
+    return None
+
+
+def _attributes_form(place: Place) -> str:
+    """The same filter as `attributes`, on one line."""
+    pairs = [f'{k}: "{entry.value.text[:40]}"' for k, entry in members(place) if isinstance(entry.value, Scalar)]
+    return f"attributes: {{{', '.join(pairs)}}}"

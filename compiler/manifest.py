@@ -1,0 +1,220 @@
+"""Trigger manifests: YAML or JSON, one object or many, each filter translated to CEL, every problem with its place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .diagnostics import Diagnostic
+from .dialects import FILTER_FORMS, FILTERS, Translation
+from .dialects.model import Findings
+from .dialects.subscriptions import DIALECTS, object_to_cel
+from .document import Document, Place, Sequence, items, member, members, plain, read_documents, root
+from .document import Mapping as MappingValue
+from .nodes import conjunction
+from .source import Source, Span
+from .suggest import closest, did_you_mean
+from .trigger_rules import check_trigger, text_of
+
+GROUP = "eventing.knative.dev"
+_VERSIONS = {f"{GROUP}/v1": "", f"{GROUP}/v1beta1": f"write 'apiVersion: {GROUP}/v1'; nothing else changes"}
+_LISTS = frozenset({"List", "TriggerList"})
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """One Knative Trigger. Strings that the manifest does not give are empty.
+
+    `translation` is its filter as CEL, with its own diagnostics. `broker` is the name in `spec.broker` or
+    `spec.brokerRef`; `subscriber` is the manifest's value as Python data. `span` points at the name in `source`.
+    """
+
+    name: str
+    namespace: str
+    broker: str
+    subscriber: Mapping[str, Any]
+    annotations: Mapping[str, str]
+    translation: Translation
+    source: Source
+    span: Span
+
+    @property
+    def id(self) -> str:
+        """`namespace/name`, or the name where the manifest has no namespace."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
+
+def read_manifests(
+    source: Source, *, features: frozenset[str] = frozenset()
+) -> tuple[tuple[Trigger, ...], tuple[Diagnostic, ...]]:
+    """The Triggers in a text of any number of Kubernetes objects and lists of them; objects of other kinds are skipped.
+
+    The diagnostics are those of the text and of the manifests. Those of a filter are in its `translation` alone, and a
+    Trigger is handed back even where its manifest is wrong, so that its filter can be checked as well. `features` names
+    optional Knative features that are on; `cross-namespace-event-links` is known.
+    """
+    documents, diagnostics = read_documents(source)
+    triggers: list[Trigger] = []
+    found = list(diagnostics)
+    for document in documents:
+        findings = Findings()
+        places = list(_trigger_places(root(document), findings))
+        if places or findings.found:
+            found.extend(document.diagnostics)
+        triggers.extend(_trigger(place, features, findings) for place in places)
+        found.extend(findings.found)
+    return tuple(triggers), tuple(found)
+
+
+def duplicate_triggers(triggers: Iterable[Trigger]) -> tuple[Diagnostic, ...]:
+    """An error for every Trigger whose namespace and name another one has already."""
+    first: dict[str, Trigger] = {}
+    found = []
+    for trigger in triggers:
+        known = first.setdefault(trigger.id, trigger)
+        if known is not trigger and trigger.name:
+            place = f"{known.source.name}:{known.source.position(known.span.start).line}"
+            message = f"trigger '{trigger.id}' is already defined in {place}"
+            found.append(Diagnostic("TRI316", message, trigger.source, trigger.span, "rename or remove one of them"))
+    return tuple(found)
+
+
+def changed_immutable_fields(old: Trigger, new: Trigger) -> tuple[Diagnostic, ...]:
+    """What an update of a Trigger must not change: its `spec.broker`."""
+    if old.broker == new.broker:
+        return ()
+    message = f"'spec.broker' is immutable: it is '{old.broker}' and cannot become '{new.broker}'"
+    return (Diagnostic("TRI317", message, new.source, new.span, "delete the trigger and create it anew"),)
+
+
+def translate_filter(document: Document) -> Translation:
+    """A filter given by itself, as CEL.
+
+    It is what stands under a Trigger's `filter` (`{attributes: ...}`), a mapping with `filters` (and `filter`), or one
+    filter object of the Subscriptions API (`{exact: ...}`). An empty mapping is every event.
+    """
+    place = root(document)
+    names = [name for name, _ in members(place)]
+    if any(name in ("filter", "filters") for name in names):
+        return _known_only(place, ("filter", "filters"), translate_spec(place))
+    if any(name in DIALECTS for name in names):
+        return object_to_cel(place)
+    return _filter(place)
+
+
+def translate_spec(spec: Place) -> Translation:
+    """The filter of a Trigger's `spec`: `filter` or `filters`; without either, or with empty ones, every event."""
+    one, many = member(spec, "filter"), member(spec, "filters")
+    listed = many is not None and not (isinstance(many.value, Sequence) and not many.value.items)
+    if many is not None and listed:
+        translation = FILTERS(many)
+        if one is None or not _restricts(one):
+            return translation
+        findings = Findings()
+        help_ = "keep one; Knative would silently ignore 'filter'"
+        findings.report("TRI330", many, f"'{one.path}' and '{many.path}' are both given", help_)
+        problems = (*_filter(one).diagnostics, *translation.diagnostics, *findings.found)
+        return Translation(None, spec.source, problems, "filters")
+    if one is not None:
+        return _filter(one)
+    return Translation(conjunction((), spec.at), spec.source, (), "none")
+
+
+def _restricts(place: Place) -> bool:
+    """Whether a `filter` says anything: `{}` and `{attributes: {}}` do not."""
+    if not isinstance(place.value, MappingValue):
+        return True
+    return any(not isinstance(entry.value, MappingValue) or entry.value.entries for _, entry in _given(place))
+
+
+def _given(place: Place) -> list[tuple[str, Place]]:
+    return [(name, entry) for name, entry in members(place) if member(place, name) is not None]
+
+
+def _filter(place: Place) -> Translation:
+    findings = Findings()
+    if not findings.expect_mapping(place):
+        return Translation(None, place.source, tuple(findings.found), "none")
+    given = _given(place)
+    for name, entry in given:
+        if name not in FILTER_FORMS:
+            findings.report("TRI331", entry, f"'{entry.path}': there is no filter form '{name}'", _form_help(name))
+    known = [(name, entry) for name, entry in given if name in FILTER_FORMS]
+    if len(known) > 1:
+        names = ", ".join(f"'{name}'" for name, _ in known)
+        message = f"'{place.path or 'filter'}' has several forms: {names}"
+        findings.report("TRI330", known[1][1], message, "keep one; an expression can say all of it")
+    translations = [FILTER_FORMS[name](entry) for name, entry in known]
+    problems = tuple(d for t in translations for d in t.diagnostics) + tuple(findings.found)
+    if not findings.found and len(translations) == 1:
+        return translations[0]
+    expr = None if findings.found else conjunction((), place.value.span)
+    return Translation(expr, place.source, problems, "none")
+
+
+def _form_help(name: str) -> str:
+    if name in DIALECTS:
+        return f"'{name}' stands under 'filters': filters: [{{{name}: ...}}]"
+    return did_you_mean(closest(name, FILTER_FORMS)) or f"one of {', '.join(FILTER_FORMS)}"
+
+
+def _known_only(place: Place, known: tuple[str, ...], translation: Translation) -> Translation:
+    findings = Findings()
+    for name, entry in members(place):
+        if name not in known:
+            message = f"'{entry.path}' cannot stand beside '{known[0]}' and '{known[1]}'"
+            findings.report("TRI331", entry, message, did_you_mean(closest(name, known)))
+    if not findings.found:
+        return translation
+    problems = (*translation.diagnostics, *findings.found)
+    return Translation(None, translation.source, problems, translation.dialect)
+
+
+def _trigger_places(place: Place, findings: Findings) -> Iterable[Place]:
+    """The Triggers in one object, lists opened; reports those of a version that is not known."""
+    kind, version = text_of(member(place, "kind")), text_of(member(place, "apiVersion"))
+    if kind in _LISTS:
+        listed = member(place, "items")
+        for item in items(listed) if listed is not None else ():
+            yield from _trigger_places(item, findings)
+        return
+    of_knative = version.partition("/")[0] == GROUP
+    if kind != "Trigger" or not (of_knative or not version):
+        return
+    here = member(place, "apiVersion") or member(place, "kind") or place
+    if version in _VERSIONS:
+        if _VERSIONS[version]:
+            findings.report("TRI319", here, f"apiVersion '{version}' is deprecated", _VERSIONS[version])
+        yield place
+    elif version:
+        help_ = f"write 'apiVersion: {GROUP}/v1'"
+        findings.report("TRI318", here, f"apiVersion '{version}' is not supported", help_)
+    else:
+        findings.report("TRI311", here, "'apiVersion' is missing", f"write 'apiVersion: {GROUP}/v1'")
+        yield place
+
+
+def _trigger(place: Place, features: frozenset[str], findings: Findings) -> Trigger:
+    check_trigger(place, features, findings)
+    metadata, spec = member(place, "metadata") or place, member(place, "spec")
+    name = member(metadata, "name") if metadata is not place else None
+    annotations = plain(found.value) if (found := member(metadata, "annotations")) is not None else {}
+    subscriber = plain(found.value) if spec is not None and (found := member(spec, "subscriber")) is not None else {}
+    return Trigger(
+        name=text_of(name),
+        namespace=text_of(member(metadata, "namespace")) if metadata is not place else "",
+        broker=_broker(spec),
+        subscriber=subscriber if isinstance(subscriber, dict) else {},
+        annotations={k: str(v) for k, v in annotations.items()} if isinstance(annotations, dict) else {},
+        translation=Translation(None, place.source, (), "none") if spec is None else translate_spec(spec),
+        source=place.source,
+        span=place.at if name is None else name.value.span,
+    )
+
+
+def _broker(spec: Place | None) -> str:
+    if spec is None:
+        return ""
+    reference = member(spec, "brokerRef")
+    return text_of(member(spec, "broker")) or text_of(member(reference, "name") if reference is not None else None)

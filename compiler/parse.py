@@ -1,0 +1,361 @@
+"""CEL text to a syntax tree. Everything wrong is a diagnostic; no text makes the parser raise or recurse.
+
+The tree is built during the LALR parse, so depth and size are bounded as it grows.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, TypeAlias
+
+from lark import Token, Transformer
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from tricel.grammar import cel_parser
+
+from . import literals
+from .diagnostics import Diagnostic
+from .limits import MAX_DEPTH, MAX_NODES, MAX_TEXT
+from .nodes import (
+    CONDITIONAL,
+    IN,
+    INDEX,
+    NEGATE,
+    NOT,
+    OPTIONAL_INDEX,
+    Call,
+    Comprehension,
+    Entry,
+    Expr,
+    FieldInit,
+    Has,
+    Ident,
+    ListExpr,
+    Lit,
+    LitKind,
+    MacroKind,
+    MapExpr,
+    Message,
+    Select,
+    children,
+    conjunction,
+    disjunction,
+)
+from .source import Source, Span
+from .syntax_help import RESERVED, unexpected_character, unexpected_token
+
+_MACROS = {kind.value: kind for kind in MacroKind} | {"existsOne": MacroKind.EXISTS_ONE}
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_NO_VALUE = Lit(LitKind.NULL, None)
+
+
+def parse(source: Source) -> tuple[Expr | None, tuple[Diagnostic, ...]]:
+    """The tree of a CEL expression, its nodes numbered from 1 with spans in the source; None when there is an error."""
+    if len(source.text) > MAX_TEXT:
+        message = f"the expression has {len(source.text):,} characters; at most {MAX_TEXT:,} are read"
+        return None, (Diagnostic("TRI102", message, source, Span(0, 1)),)
+    lone = _SURROGATE.search(source.text)
+    if lone is not None:
+        at = Span(lone.start(), lone.end())
+        return None, (Diagnostic("TRI103", "a lone surrogate is not a character", source, at),)
+    run = _Run(source)
+    _ACTIVE.run = run
+    try:
+        tree = _parser().parse(source.text)
+    except _OutgrownError:
+        return None, tuple(run.diagnostics)
+    except UnexpectedInput as e:
+        run.syntax_error(e)
+        return None, tuple(run.diagnostics)
+    for node, literal in run.too_large.items():
+        run.report("TRI103", literals.INT_RANGE, literal)
+        del node
+    return (None if run.diagnostics else tree), tuple(run.diagnostics)
+
+
+class _OutgrownError(Exception):
+    """The tree has outgrown a limit; nothing more is to be learnt."""
+
+
+@dataclass
+class _Run:
+    """What one parse has found. `plain` are number literals that a minus may still join."""
+
+    source: Source
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    depths: dict[int, int] = field(default_factory=dict)
+    plain: set[int] = field(default_factory=set)
+    too_large: dict[int, Span] = field(default_factory=dict)
+
+    def report(self, code: str, message: str, span: Span, help_: str = "") -> None:
+        """Records a problem."""
+        self.diagnostics.append(Diagnostic(code, message, self.source, span, help_))
+
+    def made(self, node: Expr, span: Span) -> Expr:
+        """The node, numbered and measured."""
+        node = replace(node, id=len(self.depths) + 1, span=span)
+        depth = 1 + max((self.depths[c.id] for c in children(node)), default=0)
+        self.depths[node.id] = depth
+        if depth > MAX_DEPTH:
+            self.report("TRI102", f"the expression is nested deeper than {MAX_DEPTH} levels", Span(span.start, span.end))
+            raise _OutgrownError
+        if len(self.depths) > MAX_NODES:
+            self.report("TRI102", f"the expression has more than {MAX_NODES:,} parts", span)
+            raise _OutgrownError
+        return node
+
+    def syntax_error(self, e: UnexpectedInput) -> None:
+        """What was not expected, in words."""
+        text = self.source.text
+        if isinstance(e, UnexpectedCharacters):
+            found = unexpected_character(text, e.pos_in_stream)
+        elif isinstance(e, UnexpectedToken) and e.token.type != "$END":
+            start = e.token.start_pos or 0
+            found = unexpected_token(text, Span(start, start + len(e.token)), frozenset(e.expected))
+        else:
+            end = len(text.rstrip())
+            found = unexpected_token(text, Span(end, end), frozenset(getattr(e, "expected", ())))
+        self.report("TRI101", found.message, found.span, found.help)
+
+
+class _Active(threading.local):
+    run: _Run
+
+
+_ACTIVE = _Active()
+
+
+@dataclass(frozen=True, slots=True)
+class _Optional:
+    """An item of a list written `?item`."""
+
+    value: Expr
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Parts of a list, a map, a message or a call, with their place."""
+
+    parts: tuple[Any, ...]
+    span: Span
+
+
+_Child: TypeAlias = Any
+
+
+def _span(parts: list[_Child]) -> Span:
+    first, last = parts[0], parts[-1]
+    start = first.start_pos if isinstance(first, Token) else first.span.start
+    end = last.end_pos if isinstance(last, Token) else last.span.end
+    return Span(start, end)
+
+
+def _made(node: Expr, parts: list[_Child]) -> Expr:
+    return _ACTIVE.run.made(node, _span(parts))
+
+
+def _inner(parts: list[_Child]) -> tuple[Any, ...]:
+    """The parts of the group among the parts, if there is one."""
+    return next((p.parts for p in parts if isinstance(p, _Group)), ())
+
+
+def _grouped(parts: list[_Child]) -> _Group:
+    return _Group(tuple(p for p in parts if not isinstance(p, Token)), _span(parts))
+
+
+class _Builder(Transformer[Token, Any]):
+    """The tree, rule by rule. Every method takes the rule's parts, punctuation included."""
+
+    def start(self, parts: list[_Child]) -> Expr:
+        return parts[0]  # type: ignore[no-any-return]
+
+    def conditional(self, parts: list[_Child]) -> Expr:
+        return _made(Call(CONDITIONAL, (parts[0], parts[2], parts[4])), parts)
+
+    def disjunction(self, parts: list[_Child]) -> Expr:
+        return _made(disjunction(tuple(parts[::2])), parts)
+
+    def conjunction(self, parts: list[_Child]) -> Expr:
+        return _made(conjunction(tuple(parts[::2])), parts)
+
+    def binary(self, parts: list[_Child]) -> Expr:
+        left, operator, right = parts
+        return _made(Call(IN if operator == "in" else f"_{operator}_", (left, right)), parts)
+
+    def _operator(self, parts: list[_Child]) -> Token:
+        return parts[0]  # type: ignore[no-any-return]
+
+    relation_operator = addition_operator = multiplication_operator = selector = _operator
+
+    def not_(self, parts: list[_Child]) -> Expr:
+        return _made(Call(NOT, (parts[1],)), parts)
+
+    def negate(self, parts: list[_Child]) -> Expr:
+        run, operand = _ACTIVE.run, parts[1]
+        if isinstance(operand, Lit) and operand.id in run.plain:
+            run.plain.discard(operand.id)
+            if run.too_large.pop(operand.id, None) is not None:
+                return _made(Lit(LitKind.INT, -(2**63)), parts)
+            if isinstance(operand.value, int | float):
+                return _made(Lit(operand.kind, -operand.value), parts)
+        return _made(Call(NEGATE, (operand,)), parts)
+
+    def select(self, parts: list[_Child]) -> Expr:
+        return _made(Select(parts[0], _name(parts[2])), parts)
+
+    def optional_select(self, parts: list[_Child]) -> Expr:
+        return _made(Select(parts[0], _name(parts[2]), optional=True), parts)
+
+    def index(self, parts: list[_Child]) -> Expr:
+        return _made(Call(INDEX, (parts[0], parts[2])), parts)
+
+    def optional_index(self, parts: list[_Child]) -> Expr:
+        return _made(Call(OPTIONAL_INDEX, (parts[0], parts[2])), parts)
+
+    def method(self, parts: list[_Child]) -> Expr:
+        target, name, args = parts[0], _name(parts[2]), _inner(parts)
+        if name in _MACROS and len(args) in ((2, 3) if name == "map" else (2,)):
+            return self._comprehension(_MACROS[name], target, args, parts)
+        return _made(Call(name, args, target), parts)
+
+    def _comprehension(self, macro: MacroKind, target: Expr, args: tuple[Expr, ...], parts: list[_Child]) -> Expr:
+        variable = args[0]
+        if not isinstance(variable, Ident) or variable.absolute:
+            message = f"the first argument of '{macro}' is a variable's name"
+            _ACTIVE.run.report("TRI104", message, variable.span, f"write it as in x.{macro}(item, item > 0)")
+            return _made(_NO_VALUE, parts)
+        condition = args[1] if len(args) == 3 else None
+        return _made(Comprehension(macro, target, variable.name, args[-1], condition), parts)
+
+    def call(self, parts: list[_Child]) -> Expr:
+        name, args = str(parts[0]), _inner(parts)
+        if name != "has":
+            return _made(Call(name, args), parts)
+        if len(args) == 1 and isinstance(args[0], Select) and not args[0].optional:
+            return _made(Has(args[0].operand, args[0].field), parts)
+        _ACTIVE.run.report(
+            "TRI104", "has() takes one field selection", _span(parts), 'as in has(ce.subject); for a key: "a.b" in ce'
+        )
+        return _made(_NO_VALUE, parts)
+
+    def absolute_call(self, parts: list[_Child]) -> Expr:
+        return _made(Call(str(parts[1]), _inner(parts)), parts)
+
+    def message(self, parts: list[_Child]) -> Expr:
+        name = _qualified(parts[0])
+        if name is None:
+            _ACTIVE.run.report("TRI104", "a message begins with its type's name", parts[0].span)
+            return _made(_NO_VALUE, parts)
+        return _made(Message(name, _inner(parts)), parts)
+
+    def ident(self, parts: list[_Child]) -> Expr:
+        if parts[0] in RESERVED:
+            message = f"'{parts[0]}' is a reserved word"
+            _ACTIVE.run.report("TRI101", message, _span(parts), f"a field may be called so, a name may not: data.{parts[0]}")
+        return _made(Ident(str(parts[0])), parts)
+
+    def absolute(self, parts: list[_Child]) -> Expr:
+        return _made(Ident(str(parts[1]), absolute=True), parts)
+
+    def group(self, parts: list[_Child]) -> Expr:
+        inner: Expr = parts[1]
+        _ACTIVE.run.plain.discard(inner.id)
+        return replace(inner, span=_span(parts))
+
+    def list_(self, parts: list[_Child]) -> Expr:
+        return self._list(_inner(parts), parts)
+
+    def list_optional_first(self, parts: list[_Child]) -> Expr:
+        first = _Optional(parts[1], parts[1].span)
+        return self._list((first, *(p for p in parts[2:] if not isinstance(p, Token))), parts)
+
+    def _list(self, items: tuple[Any, ...], parts: list[_Child]) -> Expr:
+        optional = frozenset(i for i, item in enumerate(items) if isinstance(item, _Optional))
+        values = tuple(item.value if isinstance(item, _Optional) else item for item in items)
+        return _made(ListExpr(values, optional), parts)
+
+    def map_(self, parts: list[_Child]) -> Expr:
+        return _made(MapExpr(_inner(parts)), parts)
+
+    def arguments(self, parts: list[_Child]) -> _Group:
+        return _grouped(parts)
+
+    items = entries = fields = arguments
+
+    def optional_item(self, parts: list[_Child]) -> _Optional:
+        return _Optional(parts[1], _span(parts))
+
+    def entry(self, parts: list[_Child]) -> Entry:
+        return Entry(parts[0], parts[2], span=_span(parts))
+
+    def optional_entry(self, parts: list[_Child]) -> Entry:
+        return Entry(parts[1], parts[3], optional=True, span=_span(parts))
+
+    def field(self, parts: list[_Child]) -> FieldInit:
+        return FieldInit(_name(parts[0]), parts[2], span=_span(parts))
+
+    def optional_field(self, parts: list[_Child]) -> FieldInit:
+        return FieldInit(_name(parts[1]), parts[3], optional=True, span=_span(parts))
+
+    def literal(self, parts: list[_Child]) -> Expr:
+        token: Token = parts[0]
+        try:
+            return self._literal(token, parts)
+        except literals.BadLiteral as e:
+            start = token.start_pos or 0
+            end = start + (len(token) if e.end is None else e.end)
+            _ACTIVE.run.report("TRI103", str(e), Span(start + e.start, end))
+            return _made(_NO_VALUE, parts)
+
+    def _literal(self, token: Token, parts: list[_Child]) -> Expr:
+        run = _ACTIVE.run
+        match token.type:
+            case "INT":
+                too_large = literals.is_int_min(token)
+                found = _made(Lit(LitKind.INT, 0 if too_large else literals.int_value(token)), parts)
+                run.plain.add(found.id)
+                if too_large:
+                    run.too_large[found.id] = found.span
+                return found
+            case "FLOAT":
+                value = float(token)
+                if math.isinf(value):
+                    raise literals.BadLiteral("the number is too large for a double")
+                found = _made(Lit(LitKind.DOUBLE, value), parts)
+                run.plain.add(found.id)
+                return found
+            case "UINT":
+                return _made(Lit(LitKind.UINT, literals.uint_value(token)), parts)
+            case "STRING":
+                return _made(Lit(LitKind.STRING, literals.string_value(token)), parts)
+            case "BYTES":
+                return _made(Lit(LitKind.BYTES, literals.bytes_value(token)), parts)
+            case "NULL":
+                return _made(Lit(LitKind.NULL, None), parts)
+            case _:
+                return _made(Lit(LitKind.BOOL, token == "true"), parts)
+
+
+def _name(token: Token) -> str:
+    return str(token).strip("`")
+
+
+def _qualified(e: Expr) -> str | None:
+    """The dotted name that `a.b.c` is; None for any other expression."""
+    names: list[str] = []
+    while isinstance(e, Select):
+        names.append(e.field)
+        e = e.operand
+    if not isinstance(e, Ident):
+        return None
+    return ("." if e.absolute else "") + ".".join((e.name, *reversed(names)))
+
+
+@cache
+def _parser() -> Any:
+    return cel_parser(_Builder(visit_tokens=False))

@@ -1,0 +1,104 @@
+"""What to say of text that is not CEL: what was found, what could have stood there, and the likely slip."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .source import Span
+
+RESERVED = frozenset(
+    "as break const continue else for function if import let loop package namespace return var void while".split()
+)
+_SMART_QUOTES = "\u2018\u2019\u201c\u201d"
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_OPEN = {v: k for k, v in _PAIRS.items()}
+_WORDS = {"and": "&&", "or": "||", "not": "!", "AND": "&&", "OR": "||", "NOT": "!"}
+_SKIP = re.compile(r"//[^\n]*|[rRbB]{0,2}(?:\"\"\"(?:.|\n)*?\"\"\"|'''(?:.|\n)*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|[()\[\]{}]")
+
+
+@dataclass(frozen=True, slots=True)
+class SyntaxProblem:
+    """A message, its place, and how to mend it."""
+
+    message: str
+    span: Span
+    help: str = ""
+
+
+def unexpected_character(text: str, at: int) -> SyntaxProblem:
+    """A character that begins nothing in CEL."""
+    c, span = text[at], Span(at, at + 1)
+    if c in "\"'" or text[at : at + 2].lower() in ("b'", 'b"', "r'", 'r"'):
+        end = text.find("\n", at)
+        place = Span(at, end if end >= 0 else len(text))
+        return SyntaxProblem("the string is not closed", place, "end it with the quote that it begins with")
+    if c in _SMART_QUOTES:
+        return SyntaxProblem("a typographic quote is not a quote in CEL", span, "use ' or \"")
+    if c == "=":
+        return SyntaxProblem("unexpected '='", span, "did you mean '=='?")
+    if c in "&|":
+        return SyntaxProblem(f"unexpected '{c}'", span, f"did you mean '{c}{c}'?")
+    shown = c if c.isprintable() else f"U+{ord(c):04X}"
+    return SyntaxProblem(f"unexpected character '{shown}'", span)
+
+
+def unexpected_token(text: str, span: Span, expected: frozenset[str]) -> SyntaxProblem:
+    """A word or sign that cannot stand where it does; an empty span is the end of the text."""
+    word = text[span.start : span.end]
+    wanted = _wanted(expected)
+    unclosed = _unclosed(text)
+    if not word:
+        if not text.strip():
+            return SyntaxProblem("the expression is empty", Span(0, 0), 'write a condition, such as ce.type == "order.created"')
+        message = f"the expression ends too early{wanted}"
+        return SyntaxProblem(message, Span(max(span.start - 1, 0), span.end), _opened(text, unclosed))
+    if word in _PAIRS:
+        return SyntaxProblem(f"unexpected '{word}'{wanted}", span, _closed_too_much(text, span.start))
+    previous = re.search(r"(\w+)\s*$", text[: span.start])
+    slip = _WORDS.get(word) or _WORDS.get(previous[1] if previous else "")
+    if slip:
+        return SyntaxProblem(f"unexpected '{_short(word)}'{wanted}", span, f"did you mean '{slip}'?")
+    return SyntaxProblem(f"unexpected '{_short(word)}'{wanted}", span)
+
+
+def _short(word: str) -> str:
+    return word if len(word) <= 40 else word[:37] + "..."
+
+
+def _wanted(expected: frozenset[str]) -> str:
+    if "IDENT" in expected and "RPAR" not in expected:
+        return ": a value is expected" if "INT" in expected else ": a name is expected"
+    if expected & {"PLUS", "__ANON_0", "LESSTHAN"} or "STAR" in expected:
+        return ": an operator is expected"
+    return ""
+
+
+def _unclosed(text: str) -> list[int]:
+    """Where the brackets are that nothing closes."""
+    open_: list[int] = []
+    for found in _SKIP.finditer(text):
+        sign = found[0]
+        if sign in _OPEN:
+            open_.append(found.start())
+        elif sign in _PAIRS and open_ and text[open_[-1]] == _PAIRS[sign]:
+            open_.pop()
+    return open_
+
+
+def _opened(text: str, unclosed: list[int]) -> str:
+    if not unclosed:
+        return ""
+    at = unclosed[-1]
+    line = text.count("\n", 0, at) + 1
+    column = at - (text.rfind("\n", 0, at) + 1) + 1
+    return f"'{text[at]}' was opened at {line}:{column} and is not closed"
+
+
+def _closed_too_much(text: str, at: int) -> str:
+    open_ = _unclosed(text[:at])
+    if not open_:
+        return f"no '{_PAIRS[text[at]]}' is open here"
+    if text[open_[-1]] == _PAIRS[text[at]]:
+        return ""
+    return _opened(text, open_)
