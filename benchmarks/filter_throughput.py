@@ -20,10 +20,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
-
-from tricel import compile_filter
 from tricel.spark_backend import where
 from tricel.spark_backend.session import start_session
+
+from tricel import compile_filter
 
 ROUNDS = 5
 
@@ -60,11 +60,35 @@ ROWS = (
         "hand-written",
         "type = 't3' AND startswith(source, '/orders/1')",
     ),
-    Row("data as JSON text", "text", 'data.total > 900.0 && data.status == "paid"', "exact", _BODY.format(_EXACT.format(d="d"))),
-    Row("data as JSON text", "text", 'data.total > 900.0 && data.status == "paid"', "coercing", _BODY.format(_COERCING.format(d="d"))),
+    Row(
+        "data as JSON text",
+        "text",
+        'data.total > 900.0 && data.status == "paid"',
+        "exact",
+        _BODY.format(_EXACT.format(d="d")),
+    ),
+    Row(
+        "data as JSON text",
+        "text",
+        'data.total > 900.0 && data.status == "paid"',
+        "coercing",
+        _BODY.format(_COERCING.format(d="d")),
+    ),
     Row("data as VARIANT", "variant", 'data.total > 900.0 && data.status == "paid"', "exact", _EXACT.format(d="data")),
-    Row("data as VARIANT", "variant", 'data.total > 900.0 && data.status == "paid"', "coercing", _COERCING.format(d="data")),
-    Row("data as struct", "struct", 'data.total > 900.0 && data.status == "paid"', "hand-written", "data.total > 900.0D AND data.status = 'paid'"),
+    Row(
+        "data as VARIANT",
+        "variant",
+        'data.total > 900.0 && data.status == "paid"',
+        "coercing",
+        _COERCING.format(d="data"),
+    ),
+    Row(
+        "data as struct",
+        "struct",
+        'data.total > 900.0 && data.status == "paid"',
+        "hand-written",
+        "data.total > 900.0D AND data.status = 'paid'",
+    ),
 )
 
 
@@ -130,7 +154,14 @@ def main() -> None:
         frame.count()
         compiled = compile_filter('data.total > 900.0 && data.status == "paid"')
         ours, theirs = compare(lambda: where(frame, compiled), lambda: frame.where(plain_udf()("data")), 3)
-        table.add_row(f"JSON text, {arguments.udf_events:,} events", "cel-python UDF", f"{ours:.2f}", f"{theirs:.2f}", f"{ours / theirs:.4f}", "")
+        table.add_row(
+            f"JSON text, {arguments.udf_events:,} events",
+            "cel-python UDF",
+            f"{ours:.2f}",
+            f"{theirs:.2f}",
+            f"{ours / theirs:.4f}",
+            "",
+        )
         Console(width=110).print(table)
     finally:
         spark.stop()

@@ -10,12 +10,12 @@ from .check import Checked, check
 from .diagnostics import Diagnostic, errors
 from .diagnostics.as_text import render
 from .dialects import Translation
+from .document import from_python
 from .environment import CLOUD_EVENT, Environment
 from .manifest import translate_filter
 from .nodes import renumber
 from .parse import parse
 from .requirements import Requirements, requirements
-from .document import from_python
 from .source import Source
 from .unparse import unparse
 

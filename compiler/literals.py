@@ -8,7 +8,9 @@ import unicodedata
 _INT_MAX, _UINT_MAX = 2**63 - 1, 2**64 - 1
 _SIMPLE = {"a": 7, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
 _SIMPLE |= {c: ord(c) for c in "\\?\"'`"}
-_ESCAPE = re.compile(r"\\(?:([xX][0-9a-fA-F]{2})|(u[0-9a-fA-F]{4})|(U[0-9a-fA-F]{8})|([0-3][0-7]{2})|(.|\n|\Z))", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(?:([xX][0-9a-fA-F]{2})|(u[0-9a-fA-F]{4})|(U[0-9a-fA-F]{8})|([0-3][0-7]{2})|(.|\n|\Z))", re.DOTALL
+)
 _NEWLINES = re.compile(r"\r\n?")
 
 

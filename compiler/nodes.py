@@ -39,7 +39,7 @@ class Lit(Node):
     """A literal. A double is compared by its bits, so that -0.0 and NaN are values like any other."""
 
     kind: LitKind
-    value: None | bool | int | float | str | bytes
+    value: bool | int | float | str | bytes | None
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Lit) or self.kind is not other.kind:

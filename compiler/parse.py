@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 
 from lark import Token, Transformer
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
-
 from tricel.grammar import cel_parser
 
 from . import literals
@@ -101,7 +100,9 @@ class _Run:
         depth = 1 + max((self.depths[c.id] for c in children(node)), default=0)
         self.depths[node.id] = depth
         if depth > MAX_DEPTH:
-            self.report("TRI102", f"the expression is nested deeper than {MAX_DEPTH} levels", Span(span.start, span.end))
+            self.report(
+                "TRI102", f"the expression is nested deeper than {MAX_DEPTH} levels", Span(span.start, span.end)
+            )
             raise _OutgrownError
         if len(self.depths) > MAX_NODES:
             self.report("TRI102", f"the expression has more than {MAX_NODES:,} parts", span)
@@ -256,7 +257,9 @@ class _Builder(Transformer[Token, Any]):
     def ident(self, parts: list[_Child]) -> Expr:
         if parts[0] in RESERVED:
             message = f"'{parts[0]}' is a reserved word"
-            _ACTIVE.run.report("TRI101", message, _span(parts), f"a field may be called so, a name may not: data.{parts[0]}")
+            _ACTIVE.run.report(
+                "TRI101", message, _span(parts), f"a field may be called so, a name may not: data.{parts[0]}"
+            )
         return _made(Ident(str(parts[0])), parts)
 
     def absolute(self, parts: list[_Child]) -> Expr:

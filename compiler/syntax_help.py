@@ -8,13 +8,33 @@ from dataclasses import dataclass
 from .source import Span
 
 RESERVED = frozenset(
-    "as break const continue else for function if import let loop package namespace return var void while".split()
+    [
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
+    ]
 )
 _SMART_QUOTES = "\u2018\u2019\u201c\u201d"
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _OPEN = {v: k for k, v in _PAIRS.items()}
 _WORDS = {"and": "&&", "or": "||", "not": "!", "AND": "&&", "OR": "||", "NOT": "!"}
-_SKIP = re.compile(r"//[^\n]*|[rRbB]{0,2}(?:\"\"\"(?:.|\n)*?\"\"\"|'''(?:.|\n)*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|[()\[\]{}]")
+_SKIP = re.compile(
+    r"//[^\n]*|[rRbB]{0,2}(?:\"\"\"(?:.|\n)*?\"\"\"|'''(?:.|\n)*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|[()\[\]{}]"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +70,9 @@ def unexpected_token(text: str, span: Span, expected: frozenset[str]) -> SyntaxP
     unclosed = _unclosed(text)
     if not word:
         if not text.strip():
-            return SyntaxProblem("the expression is empty", Span(0, 0), 'write a condition, such as ce.type == "order.created"')
+            return SyntaxProblem(
+                "the expression is empty", Span(0, 0), 'write a condition, such as ce.type == "order.created"'
+            )
         message = f"the expression ends too early{wanted}"
         return SyntaxProblem(message, Span(max(span.start - 1, 0), span.end), _opened(text, unclosed))
     if word in _PAIRS:

@@ -87,7 +87,7 @@ def join(types: Sequence[CelType]) -> CelType:
 
 def never_equal(a: CelType, b: CelType) -> bool:
     """Whether no value of type `a` equals any value of type `b`."""
-    if a == b or is_dynamic(a) and is_dynamic(b) or DYN in (a, b):
+    if a == b or (is_dynamic(a) and is_dynamic(b)) or DYN in (a, b):
         return False
     if JSON in (a, b):
         other = b if a == JSON else a

@@ -16,12 +16,10 @@ def as_json(compiled: CompiledFilter) -> dict[str, object]:
     return {
         "cel": compiled.cel,
         "sql": compiled.native_sql,
-        "conjuncts": [
-            {"cel": c.cel, "native": c.native, "reason": c.reason, "sql": c.sql} for c in compiled.conjuncts
-        ],
+        "conjuncts": [{"cel": c.cel, "native": c.native, "reason": c.reason, "sql": c.sql} for c in compiled.conjuncts],
         "requirements": {
             "attributes": sorted(needs.attributes),
-            "paths": sorted(([str(k) for k in p] for p in needs.paths)),
+            "paths": sorted([str(k) for k in p] for p in needs.paths),
         },
         "warnings": [{"code": d.code, "message": d.message} for d in compiled.diagnostics],
     }

@@ -52,10 +52,17 @@ def test_commands_print_what_the_page_shows(page: Path, workplace: Path) -> None
             assert re.search(rf"^{command.split()[1]}:", (ROOT / "Makefile").read_text(), re.MULTILINE), command
             continue
         run = subprocess.run(
-            ["bash", "-c", command], cwd=workplace, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
+            ["bash", "-c", command],
+            cwd=workplace,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
         )
         actual = run.stdout if run.stdout.strip() else run.stderr
-        assert matches(expected, actual), f"{page.name}: {command}\n--- shown\n{expected}--- printed\n{run.stdout}{run.stderr}"
+        assert matches(expected, actual), (
+            f"{page.name}: {command}\n--- shown\n{expected}--- printed\n{run.stdout}{run.stderr}"
+        )
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if _PYTHON.search(p.read_text())], ids=lambda p: p.name)

@@ -43,7 +43,9 @@ def main() -> None:
 
 
 @main.command()
-@click.option("--triggers", "triggers", required=True, multiple=True, metavar="PATH", help="Manifests: file, folder or -.")
+@click.option(
+    "--triggers", "triggers", required=True, multiple=True, metavar="PATH", help="Manifests: file, folder or -."
+)
 @click.option("--events", "events", required=True, multiple=True, metavar="PATH", help="Events: file, folder or glob.")
 @click.option("--out", required=True, metavar="PATH", help="Folder for deliveries, quarantine and report.json.")
 @click.option("--format", "format_", type=click.Choice(["parquet", "jsonl"]), default="parquet", show_default=True)
@@ -162,7 +164,11 @@ def _compile(paths: tuple[str, ...], expression: str | None, format_: str, engin
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("-e", "--expression", metavar="CEL", help="A CEL expression instead of manifests.")
 @click.option(
-    "--format", "format_", type=click.Choice(["text", "concise", "json", "github", "sarif"]), default="text", show_default=True
+    "--format",
+    "format_",
+    type=click.Choice(["text", "concise", "json", "github", "sarif"]),
+    default="text",
+    show_default=True,
 )
 @click.option("--strict", is_flag=True, help="Warnings count as findings.")
 @_engine
@@ -231,7 +237,9 @@ def rule(code: str | None) -> None:
     click.echo(f"{code.upper()} ({row.severity}): {row.title}\n\n{row.explanation}")
 
 
-def _filters(paths: tuple[str, ...], expression: str | None, engine: str) -> tuple[list[tuple[str, Any]], tuple[Diagnostic, ...]]:
+def _filters(
+    paths: tuple[str, ...], expression: str | None, engine: str
+) -> tuple[list[tuple[str, Any]], tuple[Diagnostic, ...]]:
     """The filters that compile, named, and every diagnostic."""
     from . import compile_filter
     from .triggers import read_triggers
@@ -253,9 +261,7 @@ def _report(diagnostics: tuple[Diagnostic, ...], format_: str, *, err: bool = Fa
 
     if not diagnostics and format_ in ("text", "concise", "github"):
         return
-    render: Callable[[tuple[Diagnostic, ...]], str] = import_module(
-        f"tricel.compiler.diagnostics.as_{format_}"
-    ).render
+    render: Callable[[tuple[Diagnostic, ...]], str] = import_module(f"tricel.compiler.diagnostics.as_{format_}").render
     click.echo(render(diagnostics), err=err)
 
 
@@ -275,4 +281,3 @@ def _guarded(command: Callable[[], int]) -> None:
         click.echo(f"error: {e.strerror or e}{where}", err=True)
         status = EXIT_FAILURE
     sys.exit(status)
-

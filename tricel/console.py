@@ -18,7 +18,13 @@ from tricel.spark_backend.progress import OnProgress, Progress
 def progress_bar() -> Iterator[OnProgress]:
     """A bar for each step of a run; plain silence where standard error is not a terminal."""
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("tasks"), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("tasks"),
+        TimeElapsedColumn(),
+    )
     with Bars(*columns, console=console, disable=not console.is_terminal) as bars:
         steps: dict[str, int] = {}
 

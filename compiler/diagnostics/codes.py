@@ -20,7 +20,9 @@ SYNTAX = {
     "TRI101": Code("error", "syntax error", "The text is not a CEL expression."),
     "TRI102": Code("error", "expression too large", "The text, its nesting or its number of parts is over a limit."),
     "TRI103": Code("error", "not a literal", "A number is out of range, or a string holds an escape that CEL lacks."),
-    "TRI104": Code("error", "macro used wrongly", "has() takes a field selection; all() and its like a variable first."),
+    "TRI104": Code(
+        "error", "macro used wrongly", "has() takes a field selection; all() and its like a variable first."
+    ),
 }
 
 NAMES_AND_TYPES = {
@@ -50,7 +52,148 @@ NAMES_AND_TYPES = {
 }
 
 DIALECT_AND_MANIFEST = {
-    "TRI301": Code("error", "not YAML", "The file is neither YAML nor JSON."),
+    "TRI301": Code(
+        "error",
+        "not YAML",
+        "The text is neither YAML nor JSON, or a value given from Python is not one that JSON can hold. "
+        "Reading stops at the first such place.",
+    ),
+    "TRI302": Code(
+        "error",
+        "duplicate key",
+        "A mapping has the same key twice. YAML readers silently keep one of the two, and not all the same one.",
+    ),
+    "TRI303": Code(
+        "error",
+        "key that is not a string",
+        "Kubernetes objects have string keys only. YAML reads an unquoted number, true, on or y as something "
+        "else; quotes make it a string.",
+    ),
+    "TRI304": Code(
+        "error",
+        "YAML feature not supported",
+        "Tags, merge keys and aliases without a complete anchor are refused: what they stand for depends on "
+        "who reads them.",
+    ),
+    "TRI305": Code(
+        "error",
+        "text too large",
+        "The text is too long, nested too deeply, or grows too far through its aliases. The limits keep a "
+        "small file from taking all memory.",
+    ),
+    "TRI310": Code("error", "wrong kind of value", "A field holds a string where a mapping is wanted, or the like."),
+    "TRI311": Code("error", "missing field", "A field that every Trigger must have is absent or empty."),
+    "TRI312": Code(
+        "warning",
+        "unknown field",
+        "Knative has no such field and drops it. A misspelt 'filter' would deliver every event.",
+    ),
+    "TRI313": Code(
+        "error",
+        "fields that exclude each other",
+        "Two fields say the same thing in two ways, or a field is not allowed with the Knative features that are on.",
+    ),
+    "TRI314": Code(
+        "error",
+        "invalid value",
+        "The field has a value that Knative's webhook refuses: a duration that is not ISO 8601, an unknown "
+        "policy, a relative URI without a reference.",
+    ),
+    "TRI315": Code("error", "invalid annotation", "An annotation that Knative reads has a value that it refuses."),
+    "TRI316": Code(
+        "error",
+        "duplicate trigger",
+        "Two manifests that are read together define a Trigger of the same namespace and name; a cluster "
+        "would keep the last.",
+    ),
+    "TRI317": Code("error", "immutable field", "The broker of a Trigger cannot be changed once the Trigger exists."),
+    "TRI318": Code(
+        "error",
+        "unsupported version",
+        "The Trigger is of an API version whose meaning is not known here. Supported are "
+        "eventing.knative.dev/v1 and, deprecated, v1beta1.",
+    ),
+    "TRI319": Code(
+        "warning",
+        "deprecated version",
+        "eventing.knative.dev/v1beta1 is read like v1, whose filter it shares. Current clusters serve v1 only.",
+    ),
+    "TRI330": Code(
+        "error",
+        "several filter forms",
+        "A Trigger takes one filter: 'filter' with one form, or 'filters'; and each item of 'filters' has one"
+        " dialect. Knative lets a non-empty 'filters' silently override 'filter'.",
+    ),
+    "TRI331": Code(
+        "error",
+        "unknown filter form",
+        "There is no filter form or dialect of this name here. Knative drops it, which delivers every event.",
+    ),
+    "TRI332": Code(
+        "error",
+        "empty filter",
+        "The filter says nothing: no dialect, no attribute, no operand, or an empty value. Knative skips such"
+        " a filter, which delivers every event, also under 'not'.",
+    ),
+    "TRI333": Code(
+        "error",
+        "invalid attribute name",
+        "Knative takes attribute names of lower-case letters and digits that begin with a letter. "
+        "'filter.attributes' also takes such names joined by dots.",
+    ),
+    "TRI334": Code(
+        "warning",
+        "long attribute name",
+        "CloudEvents advises names of at most 20 characters; producers and brokers may refuse longer ones.",
+    ),
+    "TRI335": Code(
+        "error",
+        "data is not an attribute",
+        "CloudEvents reserves 'data' for the payload, so no attribute has this name. An expression can test "
+        "the payload.",
+    ),
+    "TRI336": Code(
+        "error",
+        "attribute value not a string",
+        'Attributes are compared in their text form, so a filter gives strings: prio: "5" matches the integer 5.',
+    ),
+    "TRI337": Code(
+        "error",
+        "not a time",
+        "The attribute 'time' is compared as an instant, so its value must be an RFC 3339 time with a zone.",
+    ),
+    "TRI338": Code(
+        "error",
+        "test that the attribute does not allow",
+        "'time' is an instant and 'datamediatype' is derived from 'datacontenttype'; neither has a prefix or "
+        "a suffix, and a media type has no parameters.",
+    ),
+    "TRI339": Code(
+        "warning",
+        "deprecated filter form",
+        "'sourceAndType' was replaced by 'attributes', which takes the same entries and any other attribute.",
+    ),
+    "TRI340": Code(
+        "warning",
+        "old attribute name",
+        "The attribute was renamed in CloudEvents 1.0. Knative still knows the old name; other readers do not.",
+    ),
+    "TRI341": Code(
+        "warning",
+        "contradictory filter",
+        "Filters that must all hold ask one attribute for two different values, so no event is delivered.",
+    ),
+    "TRI342": Code(
+        "error",
+        "not a glob",
+        "'match' is a macro, not a function: its pattern is read at compile time and must be one string "
+        "literal. '*' is any run of characters, '?' is one.",
+    ),
+    "TRI343": Code(
+        "error",
+        "dialect not supported",
+        "CloudEvents SQL is not read by this version. Nothing is approximated, so the filter is refused.",
+    ),
 }
 
 LOWERING = {

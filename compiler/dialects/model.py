@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from ..diagnostics import Diagnostic
 from ..document import Mapping, Place, Scalar, described
-from ..nodes import Expr, conjunction
+from ..nodes import Expr, Lit, LitKind, conjunction
 from ..source import Source, Span
 
 
@@ -56,6 +56,11 @@ class Findings:
 
 
 def all_of(terms: list[Expr | None], span: Span) -> Expr | None:
-    """The conjunction of all terms; None where one of them was refused."""
+    """The conjunction of all terms, without those that are `true`; None where one of them was refused."""
     kept = tuple(term for term in terms if term is not None)
-    return conjunction(kept, span) if len(kept) == len(terms) else None
+    if len(kept) < len(terms):
+        return None
+    return conjunction(tuple(term for term in kept if term != _ALWAYS), span)
+
+
+_ALWAYS = Lit(LitKind.BOOL, True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from tricel.compiler import CLOUD_EVENT, KAFKA_RECORD, MQTT_MESSAGE, check_filter, cloud_event, errors, schema_type
 from tricel.compiler.requirements import requirements
 

@@ -6,7 +6,6 @@ import math
 
 import pytest
 from cel_expr_python import cel
-
 from tricel.compiler import CLOUD_EVENT, Source, check, parse
 from tricel.compiler.functions import ALL, ERROR, Overload
 
@@ -28,7 +27,9 @@ def test_example(row: Overload, text: str, value: object) -> None:
         assert value == found.value()
 
 
-@pytest.mark.parametrize(("row", "text"), [(r, t) for r, t, _ in EXAMPLES], ids=[f"{r.id}: {t}" for r, t, _ in EXAMPLES])
+@pytest.mark.parametrize(
+    ("row", "text"), [(r, t) for r, t, _ in EXAMPLES], ids=[f"{r.id}: {t}" for r, t, _ in EXAMPLES]
+)
 def test_the_checker_takes_the_example_by_this_overload(row: Overload, text: str) -> None:
     source = Source(text)
     expr, diagnostics = parse(source)

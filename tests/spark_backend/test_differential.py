@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 from cel_expr_python import cel
 from pyspark.sql import DataFrame, SparkSession
-
 from tricel.compiler import check_filter, errors
 from tricel.spark_backend import column
 from tricel.spark_backend.layout import recognise
@@ -132,9 +131,9 @@ NUL = (
     ('data.x == "a"', '{"x": "a\\u0000b"}', False),
     ('data.x.contains("\\u0000")', '{"x": "a\\u0000b"}', True),
     ('data.x.startsWith("a\\u0000")', '{"x": "a"}', False),
-    ('size(data.x) == 3', '{"x": "a\\u0000b"}', True),
+    ("size(data.x) == 3", '{"x": "a\\u0000b"}', True),
     ('"a" in data', '{"a\\u0000b": 1}', False),
-    ('has(data.a)', '{"a\\u0000b": 1}', False),
+    ("has(data.a)", '{"a\\u0000b": 1}', False),
 )
 
 

@@ -6,10 +6,10 @@ import datetime
 
 import pytest
 from pyspark.sql import SparkSession
-
-from tricel import CompileError, Environment, cloud_event, compile_filter
 from tricel.spark_backend import column, where
 from tricel.spark_backend.layout import LayoutError, recognise
+
+from tricel import CompileError, Environment, cloud_event, compile_filter
 
 pytestmark = pytest.mark.spark
 
@@ -17,10 +17,28 @@ SCHEMA = """id STRING, source STRING, type STRING, subject STRING, time TIMESTAM
   data STRUCT<n: INT, big: BIGINT, d: DOUBLE, f: FLOAT, s: STRING, b: BOOLEAN, t: TIMESTAMP, dec: DECIMAL(10, 2),
               tags: ARRAY<STRING>, lines: ARRAY<STRUCT<sku: STRING, qty: INT>>, m: MAP<STRING, INT>, o: STRUCT<X: INT, x: INT>>"""
 TIME = datetime.datetime(2024, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
-FULL = ("1", "/s", "t", "sub", TIME, 5, True, (7, 2**53 + 1, 1.5, 0.1, "abc", True, TIME, 2, ["a", "b"], [("k", 2), ("l", 3)], {"a": 1}, (1, 2)))
+FULL = (
+    "1",
+    "/s",
+    "t",
+    "sub",
+    TIME,
+    5,
+    True,
+    (7, 2**53 + 1, 1.5, 0.1, "abc", True, TIME, 2, ["a", "b"], [("k", 2), ("l", 3)], {"a": 1}, (1, 2)),
+)
 EMPTY = ("2", "/s", "t", None, None, None, None, None)
 NULLS = ("3", "/s", "t", None, None, None, None, (None,) * 12)
-NAN = ("4", "/s", "t", None, None, None, None, (None, None, float("nan"), None, None, None, None, None, ["a", None], [], {}, None))
+NAN = (
+    "4",
+    "/s",
+    "t",
+    None,
+    None,
+    None,
+    None,
+    (None, None, float("nan"), None, None, None, None, None, ["a", None], [], {}, None),
+)
 
 # expression, then the outcomes for FULL, EMPTY, NULLS, NAN
 ROWS: list[tuple[str, bool | None, bool | None, bool | None, bool | None]] = [
@@ -70,7 +88,9 @@ def test_each_column_means_its_own_type(spark: SparkSession, ansi: str) -> None:
         spark.conf.unset("spark.sql.ansi.enabled")
         spark.conf.unset("spark.sql.caseSensitive")
     wrong = [
-        (text, tuple(r[i + 1] for r in rows)) for i, (text, *expected) in enumerate(ROWS) if [r[i + 1] for r in rows] != expected
+        (text, tuple(r[i + 1] for r in rows))
+        for i, (text, *expected) in enumerate(ROWS)
+        if [r[i + 1] for r in rows] != expected
     ]
     assert wrong == []
 

@@ -1,0 +1,72 @@
+"""Diagnostics for people: the message, the line with a caret under the place, and how to mend it."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable
+
+from ..source import Position, Source, Span
+from .model import Diagnostic
+
+_WIDTH = 100
+"""Columns of a source line that are shown around the caret."""
+
+
+def render(diagnostics: Iterable[Diagnostic]) -> str:
+    """All diagnostics, a blank line between two."""
+    return "\n\n".join(_one(d) for d in diagnostics)
+
+
+def _one(d: Diagnostic) -> str:
+    source, span = d.source.resolve(d.span)
+    at = source.position(span.start)
+    head = f"{d.severity}[{d.code}]: {visible(d.message)}"
+    if not source.text:
+        return "\n".join([head, f" --> {source.name}", *_help(d, "")])
+    pad = " " * len(str(at.line))
+    line, before, marked = _window(source.line(at.line), at.column - 1, span)
+    return "\n".join(
+        [
+            head,
+            f"{pad}--> {_place(source, at)}",
+            f"{pad} |",
+            f"{at.line} | {line}",
+            f"{pad} | {' ' * _cells(before)}{'^' * max(1, _cells(marked))}",
+            *_help(d, pad),
+        ]
+    )
+
+
+def _help(d: Diagnostic, pad: str) -> list[str]:
+    return [f"{pad} = help: {visible(d.help)}"] if d.help else []
+
+
+def _place(source: Source, at: Position) -> str:
+    """`file:line:column`; a text that is not the file's own is headed by the line of its scalar and its field."""
+    if source.parent is None:
+        return f"{source.name}:{at.line}:{at.column}"
+    outer, span = source.parent.resolve(source.at)
+    return f"{outer.name}:{outer.position(span.start).line} {source.field}"
+
+
+def _window(line: str, column: int, span: Span) -> tuple[str, str, str]:
+    """The part of a line that is shown, the part of it before the place, and the place itself; all made visible."""
+    start = max(0, column - _WIDTH // 2) if len(line) > _WIDTH else 0
+    end = min(len(line), start + _WIDTH)
+    prefix, suffix = "..." if start else "", "..." if end < len(line) else ""
+    before = prefix + visible(line[start:column])
+    marked = visible(line[column : min(column + span.end - span.start, end)])
+    return prefix + visible(line[start:end]) + suffix, before, marked
+
+
+def visible(text: str) -> str:
+    """The text with tabs as blanks and every control, bidirectional or other invisible character by its number."""
+    return "".join(c if _shows(c) else " " if c == "\t" else f"<U+{ord(c):04X}>" for c in text)
+
+
+def _shows(c: str) -> bool:
+    return c == " " or unicodedata.category(c)[0] not in "CZ"
+
+
+def _cells(text: str) -> int:
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

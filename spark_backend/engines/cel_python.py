@@ -1,0 +1,65 @@
+"""cel-python, the pure-Python CEL, within the part of the language that it answers as CEL does.
+
+Kept out, because its answers differ: comparing numbers of different types, equality of different kinds, arithmetic
+on dynamic values, comprehensions (variables do not shadow), ternaries, conversions, and negative indexes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tricel.compiler.nodes import Call, Comprehension, Expr, Ident, Lit, LitKind, walk
+
+_OPERATORS = frozenset({"_&&_", "_||_", "!_", "_==_", "_!=_"})
+_METHODS = frozenset({"startsWith", "endsWith", "contains", "matches"})
+
+
+def refuses(expr: Expr) -> str:
+    """Why the engine would answer differently from CEL; empty when it would not."""
+    for node in walk(expr):
+        match node:
+            case Comprehension():
+                return "its comprehension variables do not shadow"
+            case Lit(kind=kind) if kind not in (LitKind.STRING, LitKind.BOOL):
+                return f"it compares values of type {kind} differently"
+            case Call(function="_==_" | "_!=_" as function, args=args) if not _only_attributes(args):
+                return f"its '{function[1:3]}' errs on values of different kinds"
+            case Call(function="_[_]", args=(Ident(name="ce"), Lit(kind=LitKind.STRING))):
+                continue
+            case Call(function=function) if function not in _OPERATORS | _METHODS:
+                return f"it does not evaluate '{function}' as CEL does"
+            case _:
+                continue
+    return ""
+
+
+def _only_attributes(args: tuple[Expr, ...]) -> bool:
+    """Whether both sides are text for certain: literals and attributes, not data."""
+    names = {n.name for a in args for n in walk(a) if isinstance(n, Ident)}
+    return names <= {"ce"} and all(not isinstance(a, Lit) or a.kind is LitKind.STRING for a in args)
+
+
+def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any]], bool | str]:
+    """An evaluator of CEL text.
+
+    Raises:
+        ValueError: where the engine cannot compile it, with its reason.
+    """
+    import celpy
+    import celpy.celtypes
+
+    environment = celpy.Environment(runner_class=celpy.InterpretedRunner)
+    try:
+        program = environment.program(environment.compile(text))
+    except celpy.CELParseError as e:
+        raise ValueError(f"its parser refuses it: {e.args[0]}") from e
+
+    def evaluate(activation: Mapping[str, Any]) -> bool | str:
+        given = {root: celpy.json_to_cel(activation[root]) for root in roots if root in activation}
+        found = program.evaluate(given)
+        if isinstance(found, bool | celpy.celtypes.BoolType):
+            return bool(found)
+        return f"the result is {type(found).__name__}, not bool"
+
+    return evaluate
