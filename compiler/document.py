@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, assert_never
 import yaml
 
 from .diagnostics import Diagnostic
+from .scalars import offsets, plain_value
 from .source import NOWHERE, Source, Span
 
 MAX_LENGTH = 16_000_000
@@ -28,14 +29,9 @@ MAX_ALIASED = 100_000
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_ESCAPED = re.compile(f"{_UNPRINTABLE.pattern}|[\x85\u2028\u2029]")
 _CORE_TAG = "tag:yaml.org,2002:"
 _STRING_TAGS = frozenset({"!", f"{_CORE_TAG}str"})
-_TRUE = frozenset({"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"})
-_FALSE = frozenset({"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF", "n", "N"})
-_NULL = frozenset({"", "~", "null", "Null", "NULL"})
-_INT = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*)", re.ASCII)
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9_]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
-_NOT_A_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,10 +179,11 @@ def from_python(
     """A mapping as a document over its own JSON text, so that its problems have places; None when it is not JSON."""
     try:
         text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_container)
+        _check_keys(value)
     except (TypeError, ValueError, RecursionError) as e:
         reason = "nested too deeply" if isinstance(e, RecursionError) else str(e)[:200]
         return None, (Diagnostic("TRI301", f"not JSON: {reason}", Source("", label), NOWHERE, "give JSON values only"),)
-    source = Source(_UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text), label)
+    source = Source(_ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text), label)
     documents, diagnostics = read_documents(source)
     if not documents:
         return None, diagnostics
@@ -202,8 +199,8 @@ def embedded(place: Place) -> Source:
     value = place.value
     if not isinstance(value, Scalar):
         raise TypeError(f"{place.path} is not a scalar")
-    offsets = _offsets(value, place.source.text)
-    return Source(value.text, place.source.name, place.path, place.source, value.span, offsets)
+    found = offsets(value.text, value.style, value.span, place.source.text)
+    return Source(value.text, place.source.name, place.path, place.source, value.span, found)
 
 
 def _joined(path: str, name: str) -> str:
@@ -220,6 +217,20 @@ def _container(value: object) -> object:
             return list(value)
         case _:
             raise TypeError(f"a value of type '{type(value).__name__}' is not JSON")
+
+
+def _check_keys(value: object) -> None:
+    """Raises TypeError where a key is not a string: `json` would silently write it as one."""
+    stack = [value]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, AbstractMapping):
+            wrong = next((key for key in each if not isinstance(key, str)), None)
+            if wrong is not None:
+                raise TypeError(f"key {wrong!r} is not a string")
+            stack.extend(each.values())
+        elif isinstance(each, AbstractSequence) and not isinstance(each, str):
+            stack.extend(each)
 
 
 def _unreadable(source: Source) -> Diagnostic | None:
@@ -388,64 +399,4 @@ def _scalar(event: Any, span: Span) -> Scalar:
     text: str = event.value
     if event.style in ("'", '"', "|", ">"):
         return Scalar(text, text, span, event.style)
-    return Scalar(text if event.tag in _STRING_TAGS else _resolved(text), text, span)
-
-
-def _resolved(text: str) -> str | int | float | bool | None:
-    """The value of a plain scalar. A number too long to be one in Kubernetes is read as a double."""
-    if text in _NULL:
-        return None
-    if text in _TRUE or text in _FALSE:
-        return text in _TRUE
-    if _NOT_A_NUMBER.fullmatch(text):
-        return float(text.replace(".", "", 1))
-    digits = text.replace("_", "")
-    if _INT.fullmatch(text) and len(text) < 100:
-        return _integer(digits)
-    return float(digits) if _FLOAT.fullmatch(text) and digits.strip("+-.") else text
-
-
-def _integer(text: str) -> int | float:
-    sign, body = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
-    for prefix, base in (("0b", 2), ("0x", 16), ("0o", 8), ("0", 8)):
-        if body.startswith(prefix) and len(body) > len(prefix):
-            return sign * int(body[len(prefix) :], base)
-    return sign * int(body.rstrip("box") or "0")
-
-
-def _offsets(scalar: Scalar, text: str) -> tuple[int, ...] | None:
-    """Where in `text` every code point of the scalar stands, and its end; None when that is not one to one."""
-    start, end = scalar.span.start, scalar.span.end
-    match scalar.style:
-        case "|":
-            return _literal_offsets(scalar, text)
-        case "" if text[start:end] == scalar.text:
-            return tuple(range(start, end + 1))
-        case "'" | '"' if text[start + 1 : end - 1] == scalar.text:
-            return tuple(range(start + 1, end))
-        case _:
-            return None
-
-
-def _literal_offsets(scalar: Scalar, text: str) -> tuple[int, ...] | None:
-    header = text.find("\n", scalar.span.start)
-    if header < 0 or not scalar.text.strip("\n"):
-        return None
-    end = text.find("\n", scalar.span.end)
-    lines = text[header + 1 : len(text) if end < 0 else end + 1].splitlines(keepends=True)
-    written = next((line for line in lines if line.strip(" \r\n")), "")
-    read = next(line for line in scalar.text.split("\n") if line.strip(" ") or not written)
-    indent = (len(written) - len(written.lstrip(" "))) - (len(read) - len(read.lstrip(" ")))
-    places: list[int] = []
-    content: list[str] = []
-    start = header + 1
-    for line in lines:
-        body = line.rstrip("\r\n")[max(indent, 0) :]
-        places.extend(range(start + indent, start + indent + len(body)))
-        places.append(start + len(line.rstrip("\r\n")))
-        content.append(body + "\n")
-        start += len(line)
-    size = len(scalar.text)
-    if "".join(content)[:size] != scalar.text:
-        return None
-    return (*places[:size], places[size] if size < len(places) else min(start, len(text)))
+    return Scalar(text if event.tag in _STRING_TAGS else plain_value(text), text, span)

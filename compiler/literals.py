@@ -17,7 +17,7 @@ _NEWLINES = re.compile(r"\r\n?")
 INT_RANGE = "an int is at least -9223372036854775808 and at most 9223372036854775807"
 
 
-class BadLiteral(ValueError):  # noqa: N818 - a literal that is bad, reported as a diagnostic
+class BadLiteral(ValueError):
     """A literal without a value: `start` and `end` are where in its text, the message says why."""
 
     def __init__(self, message: str, start: int = 0, end: int | None = None) -> None:

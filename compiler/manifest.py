@@ -26,13 +26,15 @@ _LISTS = frozenset({"List", "TriggerList"})
 class Trigger:
     """One Knative Trigger. Strings that the manifest does not give are empty.
 
-    `translation` is its filter as CEL, with its own diagnostics. `broker` is the name in `spec.broker` or
-    `spec.brokerRef`; `subscriber` is the manifest's value as Python data. `span` points at the name in `source`.
+    `translation` is its filter as CEL, with its own diagnostics. `broker` is `spec.broker`, and `broker_ref` the name in
+    `spec.brokerRef`; one of them is empty. `subscriber` is the manifest's value as Python data. `span` points at the
+    name in `source`.
     """
 
     name: str
     namespace: str
     broker: str
+    broker_ref: str
     subscriber: Mapping[str, Any]
     annotations: Mapping[str, str]
     translation: Translation
@@ -197,24 +199,26 @@ def _trigger_places(place: Place, findings: Findings) -> Iterable[Place]:
 
 def _trigger(place: Place, features: frozenset[str], findings: Findings) -> Trigger:
     check_trigger(place, features, findings)
-    metadata, spec = member(place, "metadata") or place, member(place, "spec")
-    name = member(metadata, "name") if metadata is not place else None
-    annotations = plain(found.value) if (found := member(metadata, "annotations")) is not None else {}
-    subscriber = plain(found.value) if spec is not None and (found := member(spec, "subscriber")) is not None else {}
+    metadata, spec = member(place, "metadata"), member(place, "spec")
+    name = _inner(metadata, "name")
+    annotations, subscriber = _inner(metadata, "annotations"), _inner(spec, "subscriber")
     return Trigger(
         name=text_of(name),
-        namespace=text_of(member(metadata, "namespace")) if metadata is not place else "",
-        broker=_broker(spec),
-        subscriber=subscriber if isinstance(subscriber, dict) else {},
-        annotations={k: str(v) for k, v in annotations.items()} if isinstance(annotations, dict) else {},
+        namespace=text_of(_inner(metadata, "namespace")),
+        broker=text_of(_inner(spec, "broker")),
+        broker_ref=text_of(_inner(_inner(spec, "brokerRef"), "name")),
+        subscriber=_data(subscriber),
+        annotations={k: str(v) for k, v in _data(annotations).items()},
         translation=Translation(None, place.source, (), "none") if spec is None else translate_spec(spec),
         source=place.source,
         span=place.at if name is None else name.value.span,
     )
 
 
-def _broker(spec: Place | None) -> str:
-    if spec is None:
-        return ""
-    reference = member(spec, "brokerRef")
-    return text_of(member(spec, "broker")) or text_of(member(reference, "name") if reference is not None else None)
+def _inner(place: Place | None, name: str) -> Place | None:
+    return None if place is None else member(place, name)
+
+
+def _data(place: Place | None) -> dict[str, Any]:
+    data = None if place is None else plain(place.value)
+    return data if isinstance(data, dict) else {}

@@ -30,8 +30,11 @@ _DELIVERY = ("deadLetterSink", "retry", *_PERIODS, *_CHOICES)
 def check_trigger(trigger: Place, features: frozenset[str], findings: Findings) -> None:
     """Reports what is wrong with a Trigger apart from its filter."""
     metadata = member(trigger, "metadata")
-    if metadata is None or (findings.expect_mapping(metadata) and not text_of(member(metadata, "name"))):
-        _missing(metadata or trigger, _inside(trigger, "metadata.name"), "name the trigger", findings)
+    if metadata is None:
+        _missing(trigger, _inside(trigger, "metadata.name"), "name the trigger", findings)
+    elif findings.expect_mapping(metadata):
+        _required(metadata, "name", "name the trigger", findings)
+        _optional(metadata, "namespace", findings)
     spec = member(trigger, "spec")
     if spec is None:
         _missing(trigger, _inside(trigger, "spec"), "give a broker, a subscriber and a filter", findings)
@@ -54,6 +57,17 @@ def _inside(place: Place, name: str) -> str:
     return f"{place.path}.{name}" if place.path else name
 
 
+def _optional(place: Place, name: str, findings: Findings) -> str | None:
+    """The string in a field; empty where the field is absent or empty, None where it is reported not to be a string."""
+    found = member(place, name)
+    return "" if found is None else findings.expect_string(found)
+
+
+def _required(place: Place, name: str, help_: str, findings: Findings) -> None:
+    if _optional(place, name, findings) == "":
+        _missing(member(place, name) or place, _inside(place, name), help_, findings)
+
+
 def _missing(place: Place, path: str, help_: str, findings: Findings) -> None:
     findings.report("TRI311", place, f"'{path}' is missing", help_)
 
@@ -66,19 +80,16 @@ def _unknown_fields(place: Place, known: tuple[str, ...], findings: Findings) ->
 
 
 def _broker(spec: Place, features: frozenset[str], findings: Findings) -> None:
-    broker, reference = member(spec, "broker"), member(spec, "brokerRef")
-    name = findings.expect_string(broker) if broker is not None else ""
+    reference = member(spec, "brokerRef")
     if reference is None:
-        if name == "":
-            _missing(broker or spec, _inside(spec, "broker"), "name the broker: 'broker: default'", findings)
+        _required(spec, "broker", "name the broker: 'broker: default'", findings)
         return
-    if name:
+    if _optional(spec, "broker", findings):
         message = f"'{_inside(spec, 'broker')}' and '{reference.path}' are both given"
         findings.report("TRI313", reference, message, "keep one of them")
     if not findings.expect_mapping(reference):
         return
-    if not text_of(member(reference, "name")):
-        _missing(reference, _inside(reference, "name"), "name the broker", findings)
+    _required(reference, "name", "name the broker", findings)
     namespace = member(reference, "namespace")
     if namespace is not None and text_of(namespace) and CROSS_NAMESPACE not in features:
         message = f"'{namespace.path}' is not allowed: the trigger's own namespace is meant"
@@ -99,9 +110,8 @@ def _destination(holder: Place, name: str, findings: Findings) -> None:
         return
     if reference is not None and findings.expect_mapping(reference):
         for wanted in _REFERENCE:
-            given = text_of(member(reference, wanted))
-            if not given and not (wanted == "apiVersion" and text_of(member(reference, "group"))):
-                _missing(reference, _inside(reference, wanted), "a 'ref' has apiVersion, kind and name", findings)
+            if wanted != "apiVersion" or not text_of(member(reference, "group")):
+                _required(reference, wanted, "a 'ref' has apiVersion, kind and name", findings)
     text = findings.expect_string(uri) if uri is not None else None
     if uri is None or text is None:
         return

@@ -9,7 +9,7 @@ from tricel.compiler.nodes import Expr, Ident, ListExpr, Lit
 
 from . import dynamic, equality
 from .reasons import NotNative
-from .sql import Sql, boolean
+from .sql import Sql, boolean, joined
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -73,8 +73,10 @@ def _in_dynamic(lowering: Lowering, value: Sql, held: Sql) -> Sql:
     in_list = _in_list(lowering, value, Sql(dynamic.list_(held), t.JSON_LIST, from_json=held.from_json))
     if value.type == t.STRING:
         in_map = f"array_contains(map_keys({dynamic.entries(held)}), {value.text})"
-    else:
+    elif value.type in t.NUMBERS | {t.BOOL}:
         in_map = f"CASE WHEN {value} IS NOT NULL THEN FALSE END"
+    else:
+        in_map = "CAST(NULL AS BOOLEAN)"
     text = f"CASE WHEN {dynamic.list_(held)} IS NOT NULL THEN {in_list.text} WHEN {dynamic.is_object(held)} THEN {in_map} END"
     return boolean(text, (value, held, in_list))
 

@@ -24,7 +24,7 @@ _CONTROLS = {"a": "\x07", "f": "\x0c", "n": "\n", "r": "\r", "t": "\t", "v": "\x
 _PLACES = {"A": Place.TEXT_START, "z": Place.TEXT_END, "b": Place.WORD_EDGE, "B": Place.NOT_WORD_EDGE}
 
 
-class NotTranslated(Exception):  # noqa: N818 - an answer, not an error
+class NotTranslated(Exception):
     """The pattern has no Java form that is both exact and safe; the text says why, as it is shown to a person."""
 
 

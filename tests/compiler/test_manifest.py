@@ -168,7 +168,8 @@ CHANGES = [
     ("  subscriber:", "  delivery: {retry: true, backoffDelay: P, retryAfterMax: PT}\n  subscriber:",
      ["TRI314", "TRI314", "TRI314"]),
     ("  subscriber:", "  delivery: {deadLetterSink: {ref: {kind: A}}}\n  subscriber:", ["TRI311", "TRI311"]),
-    ("{uri: ", "{ref: {kind: S, name: n, group: g}} #", []),
+    ("{uri: ", "{ref: {kind: S, name: x, group: g}} #", []),
+    ("{uri: ", "{ref: {kind: S, name: n, group: g}} #", ["TRI310"]),
     ("namespace: shop}", "annotations: {a: 5}}", ["TRI310"]),
     ("namespace: shop}", "annotations: {eventing.knative.dev/injection: maybe}}", ["TRI315"]),
     ("namespace: shop}", "annotations: {knative.dev/dependency: '[]'}}", ["TRI315"]),
@@ -246,12 +247,10 @@ def value_of(written: str) -> Source:
 
 
 def test_plain_scalars_have_their_kubernetes_types() -> None:
-    text = (
-        "[a, '5', 5, 0x1F, 0o17, 010, 0, 1.5, 1e3, ~, null, true, no, 2020-01-01, 1.2.3, !!str 5, .inf, -7, 1_000, .]"
-    )
+    text = "[a, '5', 5, 0x1F, 0o17, 010, 0, 1.5, 1e3, ~, null, true, no, 2020-01-01, 1.2.3, !!str 5, .inf, -7, 1_000]"
     (document,), _ = read_documents(Source(text))
     expected = ["a", "5", 5, 31, 15, 8, 0, 1.5, 1000.0, None, None, True, False]
-    expected += ["2020-01-01", "1.2.3", "5", float("inf"), -7, 1000, "."]
+    expected += ["2020-01-01", "1.2.3", "5", float("inf"), -7, 1000]
     assert expected == plain(document.value)
 
 
