@@ -19,6 +19,7 @@ from .diagnostics import Diagnostic
 from .environment import Environment
 from .functions import BY_CALL, Overload
 from .nodes import (
+    ADD,
     AND,
     CONDITIONAL,
     EQUALS,
@@ -338,7 +339,7 @@ def _overload_help(e: Call, rows: tuple[Overload, ...], types: tuple[CelType, ..
         return "JSON numbers are double: write 1.0 instead of 1, or convert with int(...)"
     if {t.INT, t.DOUBLE} <= set(types):
         return "int and double do not mix: write 1.0 instead of 1, or convert with double(...)"
-    if t.STRING in types and types[0] != t.STRING and e.target is None:
+    if t.STRING in types and e.function == ADD:
         return "convert with string(...)"
     signatures = [f"({', '.join(map(str, row.params))})" for row in rows]
     return f"it takes {' or '.join(signatures[:4])}" + (", ..." if len(signatures) > 4 else "")

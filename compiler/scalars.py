@@ -10,7 +10,7 @@ _TRUE = frozenset({"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON"
 _FALSE = frozenset({"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF", "n", "N"})
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _INT = re.compile(r"[-+]?(?:0b[01_]+|0o?[0-7_]*|0x[0-9a-fA-F_]+|[1-9][0-9_]*)", re.ASCII)
-_FLOAT = re.compile(r"[-+]?(?:\.[0-9_]+|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_FLOAT = re.compile(r"[-+]?(?:\.[0-9][0-9_]*|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 _NOT_A_NUMBER = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 
 
@@ -25,7 +25,7 @@ def plain_value(text: str) -> str | int | float | bool | None:
     digits = text.replace("_", "")
     if _INT.fullmatch(text) and len(text) < 100:
         return _integer(digits)
-    return float(digits) if _FLOAT.fullmatch(text) and digits.strip("+-.") else text
+    return float(digits) if _FLOAT.fullmatch(text) else text
 
 
 def offsets(value: str, style: str, span: Span, text: str) -> tuple[int, ...] | None:

@@ -108,7 +108,7 @@ def _activation(event: Any) -> dict[str, Any]:
         raise _NotAnEventError("specversion is not 1.0")
     activation: dict[str, Any] = {"ce": ce}
     if "data" in given:
-        activation["data"] = given["data"]
+        activation["data"] = plain(given["data"])
     elif "data_base64" in given:
         activation["data"] = _decoded(given["data_base64"], ce.get("datacontenttype"))
     return activation
@@ -136,6 +136,19 @@ def _attribute(name: str, value: Any) -> str:
             raise _NotAnEventError("an extension attribute that is no string, boolean or 32-bit integer")
 
 
+def plain(value: Any) -> Any:
+    """A payload whose numbers are doubles and nothing more: engines look at the exact type."""
+    match value:
+        case _Int():
+            return float(value)
+        case dict():
+            return {k: plain(v) for k, v in value.items()}
+        case list():
+            return [plain(v) for v in value]
+        case _:
+            return value
+
+
 def _decoded(text: Any, media_type: str | None) -> Any:
     if not isinstance(text, str):
         raise _NotAnEventError("data_base64 is not a string")
@@ -145,7 +158,7 @@ def _decoded(text: Any, media_type: str | None) -> Any:
         raise _NotAnEventError("data_base64 is not base64") from None
     if media_type is None or _JSON_MEDIA.fullmatch(media_type):
         try:
-            return read_json(content.decode())
+            return plain(read_json(content.decode()))
         except ValueError:
             return content
     return content

@@ -146,9 +146,9 @@ def _activation(
 
 
 def _extension(text: str) -> Any:
-    from .envelope import read_json
+    from .envelope import plain, read_json
 
-    return read_json(text)
+    return plain(read_json(text))
 
 
 def _rfc3339(micros: int) -> str:

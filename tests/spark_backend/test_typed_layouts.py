@@ -9,7 +9,8 @@ from pyspark.sql import SparkSession
 from tricel.spark_backend import column, where
 from tricel.spark_backend.layout import LayoutError, recognise
 
-from tricel import CompileError, Environment, cloud_event, compile_filter
+from tricel import CompileError, Environment, compile_filter
+from tricel.compiler import cloud_event
 
 pytestmark = pytest.mark.spark
 
