@@ -176,10 +176,8 @@ def children(e: Expr) -> tuple[Expr, ...]:
             return tuple(x for entry in entries for x in (entry.key, entry.value))
         case Message(fields=fields):
             return tuple(f.value for f in fields)
-        case Comprehension(range=range_, body=body, condition=None):
-            return (range_, body)
         case Comprehension(range=range_, body=body, condition=condition):
-            return (range_, condition, body)
+            return (range_, body) if condition is None else (range_, condition, body)
         case _:
             assert_never(e)
 

@@ -113,7 +113,7 @@ class _Run:
         """What was not expected, in words."""
         text = self.source.text
         if isinstance(e, UnexpectedCharacters):
-            found = unexpected_character(text, e.pos_in_stream)
+            found = unexpected_character(text, e.pos_in_stream or 0)
         elif isinstance(e, UnexpectedToken) and e.token.type != "$END":
             start = e.token.start_pos or 0
             found = unexpected_token(text, Span(start, start + len(e.token)), frozenset(e.expected))
@@ -153,7 +153,7 @@ def _span(parts: list[_Child]) -> Span:
     first, last = parts[0], parts[-1]
     start = first.start_pos if isinstance(first, Token) else first.span.start
     end = last.end_pos if isinstance(last, Token) else last.span.end
-    return Span(start, end)
+    return Span(start or 0, end or 0)
 
 
 def _made(node: Expr, parts: list[_Child]) -> Expr:

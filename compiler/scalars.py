@@ -42,12 +42,12 @@ def offsets(value: str, style: str, span: Span, text: str) -> tuple[int, ...] | 
             return None
 
 
-def _integer(text: str) -> int | float:
+def _integer(text: str) -> int:
     sign, body = (-1, text[1:]) if text.startswith("-") else (1, text.removeprefix("+"))
-    for prefix, base in (("0b", 2), ("0x", 16), ("0o", 8), ("0", 8)):
-        if body.startswith(prefix) and len(body) > len(prefix):
-            return sign * int(body[len(prefix) :], base)
-    return sign * int(body.rstrip("box") or "0")
+    if body[:1] != "0":
+        return sign * int(body)
+    base = {"b": 2, "x": 16}.get(body[1:2], 8)
+    return sign * int(body[2 if body[1:2] in ("b", "o", "x") else 1 :] or "0", base)
 
 
 def _literal_offsets(value: str, span: Span, text: str) -> tuple[int, ...] | None:

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 from pyspark.sql import Column
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.functions import pandas_udf
 from tricel.compiler import Requirements
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType, Record
@@ -55,7 +56,7 @@ def fallback_column(
     roots = frozenset(needs.roots)
     evaluator = _evaluator(programs, tuple(Input(i.kind, i.key, "", i.type) for i in inputs), roots, json_extensions)
     columns = [F.expr(i.sql) for i in inputs] or [F.lit("")]
-    return F.pandas_udf(evaluator, "boolean")(*columns)  # type: ignore[call-overload, no-any-return]
+    return pandas_udf(evaluator, "boolean")(*columns)  # type: ignore[call-overload, no-any-return]
 
 
 def _inputs(needs: Requirements, layout: Layout) -> list[Input]:

@@ -230,10 +230,10 @@ def rule(code: str | None) -> None:
         for name, row in sorted(CODES.items()):
             click.echo(f"{name}  {row.severity:8} {row.title}")
         return
-    row = CODES.get(code.upper())
-    if row is None:
+    if code.upper() not in CODES:
         click.echo(f"there is no code '{code}'; `tricel rule` lists them", err=True)
         sys.exit(EXIT_FAILURE)
+    row = CODES[code.upper()]
     click.echo(f"{code.upper()} ({row.severity}): {row.title}\n\n{row.explanation}")
 
 

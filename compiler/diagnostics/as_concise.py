@@ -18,4 +18,4 @@ def _one(d: Diagnostic) -> str:
     if source.parent is not None:
         source, span = source.parent.resolve(source.at)
     at = source.position(span.start)
-    return f"{source.name}:{at.line}:{at.column}: {d.severity}[{d.code}]: {visible(d.message)}"
+    return f"{visible(source.name)}:{at.line}:{at.column}: {d.severity}[{d.code}]: {visible(d.message)}"

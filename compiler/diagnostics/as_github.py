@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .as_json import as_object
+from .as_text import visible
 from .model import Diagnostic
 
 
@@ -15,9 +16,9 @@ def render(diagnostics: Iterable[Diagnostic]) -> str:
 
 def _one(d: Diagnostic) -> str:
     o = as_object(d)
-    place = f"file={_property(str(o['file']))},line={o['line']},col={o['column']},title={d.code}"
+    place = f"file={_property(visible(str(o['file'])))},line={o['line']},col={o['column']},title={d.code}"
     text = f"{d.message}; {d.help}" if d.help else d.message
-    return f"::{d.severity} {place}::{_data(text)}"
+    return f"::{d.severity} {place}::{_data(visible(text))}"
 
 
 def _data(text: str) -> str:

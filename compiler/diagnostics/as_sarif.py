@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from urllib.parse import quote
 
 from .as_json import as_object
 from .codes import CODES
@@ -18,6 +19,7 @@ def render(diagnostics: Iterable[Diagnostic]) -> str:
             "id": code,
             "shortDescription": {"text": CODES[code].title},
             "fullDescription": {"text": CODES[code].explanation},
+            "defaultConfiguration": {"level": CODES[code].severity},
         }
         for code in sorted({d.code for d in found})
     ]
@@ -30,6 +32,15 @@ def render(diagnostics: Iterable[Diagnostic]) -> str:
 def _result(d: Diagnostic) -> dict[str, object]:
     o = as_object(d)
     region = {"startLine": o["line"], "startColumn": o["column"], "endLine": o["endLine"], "endColumn": o["endColumn"]}
-    location = {"physicalLocation": {"artifactLocation": {"uri": o["file"]}, "region": region}}
+    physical = {"artifactLocation": {"uri": _uri(str(o["file"]))}, "region": region}
+    location: dict[str, object] = {"physicalLocation": physical}
+    if o["field"]:
+        location["logicalLocations"] = [{"fullyQualifiedName": o["field"]}]
     text = f"{d.message}. {d.help}" if d.help else d.message
     return {"ruleId": d.code, "level": str(d.severity), "message": {"text": text}, "locations": [location]}
+
+
+def _uri(file: str) -> str:
+    """A file name as a URI reference, relative where the name is."""
+    path = quote(file.encode("utf-8", "replace"), safe="/")
+    return f"file://{path}" if path.startswith("/") else path

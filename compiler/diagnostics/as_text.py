@@ -22,7 +22,7 @@ def _one(d: Diagnostic) -> str:
     at = source.position(span.start)
     head = f"{d.severity}[{d.code}]: {visible(d.message)}"
     if not source.text:
-        return "\n".join([head, f" --> {source.name}", *_help(d, "")])
+        return "\n".join([head, f" --> {visible(source.name)}", *_help(d, "")])
     pad = " " * len(str(at.line))
     line, before, marked = _window(source.line(at.line), at.column - 1, span)
     return "\n".join(
@@ -44,9 +44,9 @@ def _help(d: Diagnostic, pad: str) -> list[str]:
 def _place(source: Source, at: Position) -> str:
     """`file:line:column`; a text that is not the file's own is headed by the line of its scalar and its field."""
     if source.parent is None:
-        return f"{source.name}:{at.line}:{at.column}"
+        return f"{visible(source.name)}:{at.line}:{at.column}"
     outer, span = source.parent.resolve(source.at)
-    return f"{outer.name}:{outer.position(span.start).line} {source.field}"
+    return f"{visible(outer.name)}:{outer.position(span.start).line} {visible(source.field)}"
 
 
 def _window(line: str, column: int, span: Span) -> tuple[str, str, str]:

@@ -48,15 +48,17 @@ def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any
     """
     import celpy
     import celpy.celtypes
+    from celpy.adapter import json_to_cel
+    from celpy.celparser import CELParseError
 
     environment = celpy.Environment(runner_class=celpy.InterpretedRunner)
     try:
         program = environment.program(environment.compile(text))
-    except celpy.CELParseError as e:
+    except CELParseError as e:
         raise ValueError(f"its parser refuses it: {e.args[0]}") from e
 
     def evaluate(activation: Mapping[str, Any]) -> bool | str:
-        given = {root: celpy.json_to_cel(activation[root]) for root in roots if root in activation}
+        given = {root: json_to_cel(activation[root]) for root in roots if root in activation}
         found = program.evaluate(given)
         if isinstance(found, bool | celpy.celtypes.BoolType):
             return bool(found)

@@ -247,10 +247,11 @@ def value_of(written: str) -> Source:
 
 
 def test_plain_scalars_have_their_kubernetes_types() -> None:
-    text = "[a, '5', 5, 0x1F, 0o17, 010, 0, 1.5, 1e3, ~, null, true, no, 2020-01-01, 1.2.3, !!str 5, .inf, -7, 1_000, ., ._e5, 0x_, 0b]"
+    text = "[a, '5', 5, 0x1F, 0o17, 010, 0, 1.5, 1e3, ~, null, true, no, 2020-01-01, 1.2.3, !!str 5, .inf, -7, 1_000, "
+    text += "., ._e5, 0x_, 0b, 0xb, -0b1]"
     (document,), _ = read_documents(Source(text))
     expected = ["a", "5", 5, 31, 15, 8, 0, 1.5, 1000.0, None, None, True, False]
-    expected += ["2020-01-01", "1.2.3", "5", float("inf"), -7, 1000, ".", "._e5", 0, "0b"]
+    expected += ["2020-01-01", "1.2.3", "5", float("inf"), -7, 1000, ".", "._e5", 0, "0b", 11, -1]
     assert expected == plain(document.value)
 
 

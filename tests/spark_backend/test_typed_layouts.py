@@ -6,11 +6,11 @@ import datetime
 
 import pytest
 from pyspark.sql import SparkSession
+from tricel.compiler import cloud_event
 from tricel.spark_backend import column, where
 from tricel.spark_backend.layout import LayoutError, recognise
 
 from tricel import CompileError, Environment, compile_filter
-from tricel.compiler import cloud_event
 
 pytestmark = pytest.mark.spark
 

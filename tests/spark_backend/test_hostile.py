@@ -1,0 +1,128 @@
+"""Hostile filters and payloads: a diagnostic, or exactly the right answer; never a crash, an injection or a blow-up."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tricel import CompileError, compile_filter
+from tricel.spark_backend import column, where
+
+pytestmark = pytest.mark.spark
+
+TEXTS = [
+    "'",
+    '"',
+    "\\",
+    "\\'",
+    "' OR 1=1 -- ",
+    "x\\' OR 1=1 -- ",
+    "';--",
+    "${env:HOME}",
+    "${spark.app.name}",
+    "`",
+    "/*",
+    "*/",
+    "--",
+    "\0",
+    "a\0b",
+    "\n",
+    "\r\n",
+    "\t",
+    "\u202e\u202d",
+    "\u200f",
+    "\U0001f600",
+    "e\u0301",
+    "\ufeff",
+    "%",
+    "_",
+    "$.a",
+    "['a']",
+    "a'b\"c",
+    "日本語",
+]
+
+
+@pytest.mark.parametrize("escaped", ["true", "false"], ids=["escapedStringLiterals", "default"])
+def test_any_text_is_matched_as_itself(spark: SparkSession, escaped: str) -> None:
+    spark.conf.set("spark.sql.parser.escapedStringLiterals", escaped)
+    try:
+        rows = [(str(i), "/s", text, json.dumps({"k": text, text: 1})) for i, text in enumerate(TEXTS)]
+        frame = spark.createDataFrame(rows, "id STRING, source STRING, type STRING, data STRING").cache()
+        columns = []
+        for i, text in enumerate(TEXTS):
+            quoted = json.dumps(text)
+            for j, cel in enumerate((f"ce.type == {quoted}", f"data.k == {quoted}", f"data[{quoted}] == 1")):
+                columns.append(column(compile_filter(cel), frame).alias(f"c{i}_{j}"))
+        found = sorted(frame.select("id", *columns).collect(), key=lambda row: int(row["id"]))
+    finally:
+        spark.conf.unset("spark.sql.parser.escapedStringLiterals")
+    wrong = []
+    for row in found:
+        for i, text in enumerate(TEXTS):
+            same = int(row["id"]) == i
+            outcomes = (row[f"c{i}_0"], row[f"c{i}_1"], row[f"c{i}_2"])
+            if outcomes != (same, same, True if same else None):
+                wrong.append((text, TEXTS[int(row["id"])], outcomes))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", ["a`b", "a'b", "x y", "${env:HOME}", "select", "\u202e"])
+def test_any_extension_name_is_only_a_name(spark: SparkSession, name: str) -> None:
+    frame = spark.createDataFrame([("1", "/s", "t", "v")], ["id", "source", "type", name])
+    assert where(frame, compile_filter(f"ce[{json.dumps(name)}] == 'v'")).count() == 1
+
+
+@pytest.mark.parametrize("depth", [10, 30, 50])
+def test_sql_grows_with_the_tree(spark: SparkSession, depth: int) -> None:
+    text = "data.a"
+    for _ in range(depth):
+        text = f"({text}) ? true : false"
+    compiled = compile_filter(text)
+    assert len(compiled.sql) < 2_000 + 200 * depth
+    frame = spark.createDataFrame([('{"a": true}',), ('{"a": 1}',)], "data STRING")
+    if compiled.native_sql:
+        assert [True, None] == [r[0] for r in frame.select(column(compiled, frame)).collect()]
+
+
+def test_what_neither_spark_nor_the_engine_takes_is_refused() -> None:
+    text = 'ce.type.matches("^(a|aa)+$")'
+    for _ in range(45):
+        text = f"!(data.a && {text})"
+    with pytest.raises(CompileError, match="TRI401"):
+        compile_filter(text)
+
+
+def test_a_list_of_a_million(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([(json.dumps({"l": [1] * 1_000_000 + [2]}),)], "data STRING")
+    compiled = compile_filter("data.l.exists(i, i == 2) && size(data.l) == 1000001 && 2 in data.l")
+    assert where(frame, compiled).count() == 1
+
+
+_DEEP = """
+import json, os, sys
+os.environ["PYSPARK_PYTHON"] = sys.executable
+from pyspark.sql import SparkSession
+from tricel import compile_filter
+from tricel.spark_backend import column
+spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
+spark.sparkContext.setLogLevel("OFF")
+documents = [(n, '{"x":' + "[" * n + "1" + "]" * n + ',"y":1}') for n in range(1, 1001, 9)]
+documents += [(n, '{"x":' + '{"x":' * n + "1" + "}" * n + ',"y":1}') for n in range(1, 1001, 9)]
+frame = spark.createDataFrame(documents, "n INT, data STRING").repartition(4)
+filters = ["data.y == 1", "data.x == 1", "data.x > 1.0", "data.x.exists(i, i == 1)", "size(data.x) == 1", "has(data.x.x)"]
+columns = [column(compile_filter(f), frame).alias(f"c{i}") for i, f in enumerate(filters)]
+rows = frame.select("n", *columns).collect()
+print("RIGHT", all(r["c0"] is True for r in rows if r["n"] < 900), len(rows))
+"""
+
+
+@pytest.mark.parametrize("_attempt", range(2))
+def test_deep_payloads_do_not_end_the_jvm(_attempt: int) -> None:
+    """In JVMs of their own: the crash that a careless guard causes is intermittent."""
+    done = subprocess.run([sys.executable, "-c", _DEEP], capture_output=True, text=True, timeout=240)
+    assert "RIGHT True 224" in done.stdout, done.stderr[-2000:]
