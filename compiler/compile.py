@@ -9,7 +9,7 @@ from functools import cached_property
 from .check import Checked, check
 from .diagnostics import Diagnostic, errors
 from .diagnostics.as_text import render
-from .dialects import Translation
+from .dialects import Translation, expand_match
 from .document import from_python
 from .environment import CLOUD_EVENT, Environment
 from .manifest import translate_filter
@@ -59,6 +59,8 @@ def check_filter(
     if isinstance(filter_, str):
         source = Source(filter_, label)
         expr, found = parse(source)
+        if expr is not None:
+            expr, found = expand_match(expr, source)
         return check_translation(Translation(expr, source, found, "cel"), environment)
     document, found = from_python(filter_, label)
     if document is None:

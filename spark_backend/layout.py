@@ -42,15 +42,21 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Attributes:
-    """The attributes of `ce`: columns by attribute name, and a map for every other name."""
+    """The attributes of `ce`: columns by attribute name, and a map for every other name.
+
+    `unnameable` are columns whose names hold `${`, which Spark would substitute.
+    """
 
     columns: Mapping[str, Column]
     others: Column | None
+    unnameable: frozenset[str] = frozenset()
 
     def find(self, attribute: str) -> Column | None:
         """The SQL of one attribute, NULL where an event lacks it; None when no event can have it."""
         if attribute in self.columns:
             return self.columns[attribute]
+        if attribute in self.unnameable:
+            raise LayoutError(f"column '{attribute}' cannot be named: Spark substitutes ${{...}} in SQL; rename it")
         if self.others is None or self.others.type.value is None:
             return None
         return Column(f"try_element_at({self.others.text}, {text_literal(attribute)})", self.others.type.value)
@@ -138,7 +144,9 @@ def _flat(columns: Mapping[str, Column]) -> Attributes:
     if "extensions" in columns:
         return Attributes(found, _text_map("extensions", columns["extensions"]))
     scalar = {n: c for n, c in columns.items() if n != "data" and n not in _CORE and not _container(c.type)}
-    return Attributes({**found, **scalar}, None)
+    unnameable = frozenset(n for n in scalar if "${" in n)
+    scalar = {n: c for n, c in scalar.items() if n not in unnameable}
+    return Attributes({**found, **scalar}, None, unnameable)
 
 
 def _core_column(attribute: str, column: Column, wanted: CelType) -> Column:

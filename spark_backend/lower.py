@@ -214,6 +214,8 @@ class Lowering:
             )
         shape = holder.shape
         if shape is not None and shape.name == "struct" and isinstance(key, str):
+            if "${" in key:
+                raise NotNative("a field's name that Spark would substitute")
             return column(f"{holder}.{name(key)}", dict(shape.fields)[key], holder.depth)
         if shape is not None and shape.name == "map" and shape.value is not None and isinstance(key, str):
             return column(f"try_element_at({holder.text}, {text_literal(key)})", shape.value, holder.depth + 1)
@@ -415,7 +417,7 @@ def _lit(e: Lit) -> Sql:
 
 
 def _may_take(row: Overload, operands: list[Sql]) -> bool:
-    return all(_fit(o, p) for o, p in zip(operands, row.params, strict=True))
+    return len(operands) == len(row.params) and all(map(_fit, operands, row.params))
 
 
 def _fit(o: Sql, wanted: CelType) -> bool:

@@ -1,6 +1,7 @@
 """Filter dialects: each turns the value under its key into CEL. A new dialect is one file and one line below."""
 
 from . import attributes, expression, source_and_type, subscriptions
+from .expression import expand_match
 from .model import ToCel, Translation
 
 FILTER_FORMS: dict[str, ToCel] = {
@@ -13,4 +14,4 @@ FILTER_FORMS: dict[str, ToCel] = {
 FILTERS: ToCel = subscriptions.to_cel
 """What stands under `filters`."""
 
-__all__ = ["FILTERS", "FILTER_FORMS", "ToCel", "Translation"]
+__all__ = ["FILTERS", "FILTER_FORMS", "ToCel", "Translation", "expand_match"]

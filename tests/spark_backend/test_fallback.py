@@ -6,10 +6,10 @@ import datetime
 
 import pytest
 from pyspark.sql import SparkSession
-
-from tricel import CompileError, compile_filter
 from tricel.spark_backend import column, where
 from tricel.spark_backend.engines import ENGINES, Program, Refusal, prepare
+
+from tricel import CompileError, compile_filter
 
 TIME = datetime.datetime(2024, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
 ROWS = [
@@ -39,7 +39,9 @@ def test_outcomes(spark: SparkSession) -> None:
     filters = [compile_filter(text) for text, _ in CASES]
     assert all(f.residual for f in filters)
     found = sorted(frame.select("id", *(column(f, frame).alias(f"c{i}") for i, f in enumerate(filters))).collect())
-    wrong = [(text, e, [r[i + 1] for r in found]) for i, (text, e) in enumerate(CASES) if [r[i + 1] for r in found] != e]
+    wrong = [
+        (text, e, [r[i + 1] for r in found]) for i, (text, e) in enumerate(CASES) if [r[i + 1] for r in found] != e
+    ]
     assert wrong == []
 
 
@@ -77,7 +79,9 @@ def test_cel_python_gives_the_same_outcomes_where_it_may(spark: SparkSession) ->
     assert by_engine[0][:3] == by_engine[1][:3]
 
 
-@pytest.mark.parametrize("text", ["data.a == data.b", "size(ce) == 5", "ce.time.getHours() == 3", "type(data.x) == int"])
+@pytest.mark.parametrize(
+    "text", ["data.a == data.b", "size(ce) == 5", "ce.time.getHours() == 3", "type(data.x) == int"]
+)
 def test_cel_python_refuses_what_it_answers_differently(text: str) -> None:
     with pytest.raises(CompileError, match="TRI401"):
         compile_filter(text, engine="cel-python")

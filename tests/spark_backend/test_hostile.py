@@ -8,9 +8,10 @@ import sys
 
 import pytest
 from pyspark.sql import SparkSession
+from tricel.spark_backend import column, where
+from tricel.spark_backend.layout import LayoutError
 
 from tricel import CompileError, compile_filter
-from tricel.spark_backend import column, where
 
 pytestmark = pytest.mark.spark
 
@@ -55,7 +56,7 @@ def test_any_text_is_matched_as_itself(spark: SparkSession, escaped: str) -> Non
         frame = spark.createDataFrame(rows, "id STRING, source STRING, type STRING, data STRING").cache()
         columns = []
         for i, text in enumerate(TEXTS):
-            quoted = json.dumps(text)
+            quoted = json.dumps(text, ensure_ascii=False)
             for j, cel in enumerate((f"ce.type == {quoted}", f"data.k == {quoted}", f"data[{quoted}] == 1")):
                 columns.append(column(compile_filter(cel), frame).alias(f"c{i}_{j}"))
         found = sorted(frame.select("id", *columns).collect(), key=lambda row: int(row["id"]))
@@ -71,10 +72,16 @@ def test_any_text_is_matched_as_itself(spark: SparkSession, escaped: str) -> Non
     assert wrong == []
 
 
-@pytest.mark.parametrize("name", ["a`b", "a'b", "x y", "${env:HOME}", "select", "\u202e"])
+@pytest.mark.parametrize("name", ["a`b", "a'b", "x y", "select", "\u202e"])
 def test_any_extension_name_is_only_a_name(spark: SparkSession, name: str) -> None:
     frame = spark.createDataFrame([("1", "/s", "t", "v")], ["id", "source", "type", name])
     assert where(frame, compile_filter(f"ce[{json.dumps(name)}] == 'v'")).count() == 1
+
+
+def test_a_name_that_spark_would_substitute_is_refused(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("1", "/s", "t", "v")], ["id", "source", "type", "${env:HOME}"])
+    with pytest.raises(LayoutError, match="rename it"):
+        where(frame, compile_filter("ce['${env:HOME}'] == 'v'"))
 
 
 @pytest.mark.parametrize("depth", [10, 30, 50])
