@@ -29,7 +29,7 @@ def where(
         LayoutError: where the columns do not hold events.
     """
     fitted = _fitted(df, compiled, engine)
-    condition = _condition(fitted)
+    condition = _condition(fitted, fitted.native_sql if on_error != "drop" else fitted.native_truth)
     match on_error:
         case "drop":
             return df.where(condition)
@@ -47,7 +47,8 @@ def column(compiled: CompiledFilter, df: DataFrame, *, engine: str | None = None
         CompileError: where the filter does not fit the columns' types.
         LayoutError: where the columns do not hold events.
     """
-    return _condition(_fitted(df, compiled, engine))
+    fitted = _fitted(df, compiled, engine)
+    return _condition(fitted, fitted.native_sql)
 
 
 def _fitted(df: DataFrame, compiled: CompiledFilter, engine: str | None) -> CompiledFilter:
@@ -59,8 +60,8 @@ def _fitted(df: DataFrame, compiled: CompiledFilter, engine: str | None) -> Comp
     return lower_filter(compiled.checked, layout, wanted)
 
 
-def _condition(compiled: CompiledFilter) -> Column:
-    native = F.expr(compiled.native_sql) if compiled.native_sql else None
+def _condition(compiled: CompiledFilter, native_sql: str) -> Column:
+    native = F.expr(native_sql) if native_sql else None
     if not compiled.residual:
         return native if native is not None else F.lit(True)
     checked = compiled.checked.checked

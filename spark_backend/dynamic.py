@@ -37,6 +37,16 @@ def double(v: Sql) -> str:
     return f"CASE WHEN {v.read('double')} IS NOT NULL THEN {guarded} END"
 
 
+def double_holds(v: Sql, test: str) -> str:
+    """Whether it is a number for which `test`, an operator and a literal, holds; the kind is asked for last."""
+    read = v.read("double")
+    if v.from_json:
+        return f"CASE WHEN {read} {test} THEN schema_of_variant({v}) NOT IN ('STRING', 'BOOLEAN') END"
+    kind = f"schema_of_variant({v})"
+    nan = f" AND NOT isnan({read})" if test[0] == ">" else ""
+    return f"CASE WHEN {read} {test}{nan} THEN {kind} IN {_NUMBER_TYPES} OR startswith({kind}, 'DECIMAL') END"
+
+
 def bool_(v: Sql) -> str:
     """A truth value."""
     guarded = _if_schema(v, "= 'BOOLEAN'", v.read("boolean"))

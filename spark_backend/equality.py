@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType, Record
@@ -65,7 +66,9 @@ def _dynamic_equals(v: Sql, other: Sql) -> Sql:
     if read is None:
         return boolean(f"CASE WHEN {' AND '.join(certain)} THEN FALSE END", (v, other))
     same = _static_equals(read, other)
-    return boolean(f"CASE WHEN {same.text} THEN TRUE WHEN {' AND '.join(certain)} THEN FALSE END", (same, other))
+    found = boolean(f"CASE WHEN {same.text} THEN TRUE WHEN {' AND '.join(certain)} THEN FALSE END", (same, other))
+    number = other.type == t.DOUBLE and other.literal is not None
+    return replace(found, truth=dynamic.double_holds(v, f"= {other.text}") if number else same.text)
 
 
 def as_one_number_type(a: Sql, b: Sql) -> tuple[Sql, Sql]:

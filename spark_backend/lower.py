@@ -113,7 +113,7 @@ class Lowering:
         inner = body(replace(value, text=variable, infix=False, joined_by="", cheap=True, path=None, depth=0))
         text = f"get(transform(array({value.text}), {variable} -> {inner.text}), 0)"
         depth = max(value.depth, inner.depth) + _LET_DEPTH
-        return replace(inner, text=text, infix=False, joined_by="", cheap=False, path=None, depth=depth)
+        return replace(inner, text=text, infix=False, joined_by="", cheap=False, path=None, depth=depth, truth="")
 
     def lets(self, values: Sequence[Sql], body: Callable[[list[Sql]], Sql], only: Sequence[int] | None = None) -> Sql:
         """`let` for several values; `only` names the positions to bind."""
@@ -342,7 +342,8 @@ class Lowering:
 
         def emit(bound: list[Sql]) -> Sql:
             text = lowering.template(*bound)
-            return Sql(text, row.result, infix=lowering.infix, nan=lowering.nan, depth=deepest(bound) + 1)
+            truth = _number_test(row, operands)
+            return Sql(text, row.result, infix=lowering.infix, nan=lowering.nan, depth=deepest(bound) + 1, truth=truth)
 
         repeated = [i for i in lowering.twice if given[i].type != t.DOUBLE or given[i].nan or len(lowering.twice) == 1]
         return self.lets(given, emit, repeated)
@@ -390,6 +391,21 @@ def column(text: str, s: SparkType, depth: int = 0) -> Sql:
             if type_ == t.DYN:
                 raise NotNative(f"a column of type {s.name}")
             return Sql(text, type_, cheap=True, depth=depth)
+
+
+_MIRRORED = {LESS: ">", LESS_EQUALS: ">=", GREATER: "<", GREATER_EQUALS: "<="}
+
+
+def _number_test(row: Overload, operands: list[Sql]) -> str:
+    """The `truth` of an ordering between a dynamic value and a number written in the filter."""
+    if row.function not in _ORDERING or row.params[0] != t.DOUBLE:
+        return ""
+    a, b = operands
+    if a.type == t.JSON and b.literal is not None:
+        return dynamic.double_holds(a, f"{row.function.strip('_')} {b.text}")
+    if b.type == t.JSON and a.literal is not None:
+        return dynamic.double_holds(b, f"{_MIRRORED[row.function]} {a.text}")
+    return ""
 
 
 def _comparable(operands: list[Sql]) -> list[Sql]:

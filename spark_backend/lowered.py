@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tricel.compiler import (
@@ -80,6 +80,14 @@ class CompiledFilter:
         """
         return native_condition([c for c in self.conjuncts if c.native])
 
+    @cached_property
+    def native_truth(self) -> str:
+        """A condition that is TRUE for the same events as `native_sql`, and does not tell an error from false.
+
+        It is what `where` runs when errors are dropped.
+        """
+        return native_condition([_truthful(c) for c in self.conjuncts if c.native])
+
     @property
     def residual(self) -> tuple[Conjunct, ...]:
         """The conjuncts that the fallback evaluates."""
@@ -126,6 +134,14 @@ def native_condition(native: Sequence[Conjunct]) -> str:
     if len(bare) == 1 and not reading:
         return native[0].sql
     return "\nAND ".join(bare)
+
+
+def _truthful(conjunct: Conjunct) -> Conjunct:
+    body = conjunct.body
+    if body is None or not body.truth:
+        return conjunct
+    shorter = replace(body, text=body.truth, joined_by="OR", truth="")
+    return replace(conjunct, body=shorter, sql=_around(shorter.text, conjunct.documents))
 
 
 def _term(conjunct: Conjunct) -> str:

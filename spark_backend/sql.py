@@ -26,6 +26,7 @@ class Sql:
     `nan`: a double that may be NaN. `from_json`: a VARIANT that was parsed from JSON text, hence holds no binary,
     no time and no NaN. `depth`: levels of nesting in the text. `path`: a VARIANT reached by constant keys from a
     base text, so that typed reads go there in one step. `shape`: the Spark type behind a typed column.
+    `truth`: a cheaper condition that is TRUE for the same events, and FALSE or NULL for all others alike.
     """
 
     text: str
@@ -39,6 +40,7 @@ class Sql:
     literal: object = None
     path: tuple[str, tuple[PathKey, ...]] | None = None
     shape: SparkType | None = None
+    truth: str = ""
 
     def __str__(self) -> str:
         """The text as an operand: parenthesised where that is needed."""
@@ -119,7 +121,9 @@ def joined(word: str, operands: Sequence[Sql]) -> Sql:
     """Conditions joined by AND or OR; an operand that is joined by the other word is parenthesised."""
     parts = [o.text if o.joined_by in ("", word) else f"({o.text})" for o in operands]
     text = f" {word} ".join(parts)
-    return Sql(text, t.BOOL, infix=True, joined_by=word, depth=deepest(operands) + 1)
+    truth = f" {word} ".join(f"({o.truth})" if o.truth else str(o) for o in operands)
+    truth = truth if any(o.truth for o in operands) else ""
+    return Sql(text, t.BOOL, infix=True, joined_by=word, depth=deepest(operands) + 1, truth=truth)
 
 
 def boolean(text: str, operands: Iterable[Sql], *, infix: bool = False) -> Sql:

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from cel_expr_python import cel
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from tricel.compiler import check_filter, errors
 from tricel.spark_backend import column
 from tricel.spark_backend.layout import recognise
@@ -107,6 +108,27 @@ def test_native_and_engine_agree(frames: dict[str, DataFrame], layout: str, fami
     kept = [(e, f) for e in expressions(family) if (f := compiled(e, frame)) is not None and not f.residual]
     assert len(kept) > len(expressions(family)) / 2, "most of a family runs natively"
     assert_agree([e for e, _ in kept], answers(frame, [f for _, f in kept]))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_shorter_condition_holds_for_the_same_events(
+    frames: dict[str, DataFrame], layout: str, family: str
+) -> None:
+    frame = frames[layout]
+    kept = [f for e in expressions(family) if (f := compiled(e, frame)) is not None and not f.residual]
+    pairs = [
+        F.expr(f"({f.native_truth}) IS TRUE AS a{i}") for i, f in enumerate(kept) if f.native_truth != f.native_sql
+    ] + [F.expr(f"({f.native_sql}) IS TRUE AS b{i}") for i, f in enumerate(kept) if f.native_truth != f.native_sql]
+    rows = frame.select("row", *pairs).collect()
+    wrong = [
+        (f.cel, DOCUMENTS[r["row"]][:80])
+        for i, f in enumerate(kept)
+        if f.native_truth != f.native_sql
+        for r in rows
+        if r[f"a{i}"] != r[f"b{i}"]
+    ]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
