@@ -1,0 +1,70 @@
+"""The command line: exit statuses, and one line instead of a traceback whatever it is given."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tricel.cli import main
+
+ROOT = Path(__file__).parent.parent
+TRIGGERS = str(ROOT / "examples" / "triggers")
+EVENT = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t", "data": {"n": 5}}
+
+
+def tricel(*arguments: str, given: str | bytes | None = None) -> Result:
+    """The outcome of a command; an exception that is not an exit fails the test."""
+    result = CliRunner().invoke(main, arguments, input=given)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given", "status", "says"),
+    [
+        (["lint", TRIGGERS], None, 0, "9 filters compiled, 0 errors"),
+        (["lint", "no-such-file.yaml"], None, 2, "No such file"),
+        (["lint", "-"], "a: [", 1, "TRI301"),
+        (["lint", "-"], b"\xff\xfe\x00", 1, "TRI301"),
+        (["lint", "-"], "kind: ConfigMap\napiVersion: v1\n", 0, "0 filters compiled"),
+        (["lint"], None, 2, "give either"),
+        (["lint", "-e", "ce.type == 5"], None, 0, "TRI250"),
+        (["lint", "--strict", "-e", "ce.type == 5"], None, 1, "TRI250"),
+        (["compile", "-e", "user.id == 1"], None, 1, "did you mean 'data.user'"),
+        (["compile", "--format", "cel", "-e", "(true)"], None, 0, "true"),
+        (["compile", "--engine", "cel-python", "-e", "data.x == data.y"], None, 1, "TRI401"),
+        (["rule", "tri204"], None, 0, "no matching overload"),
+        (["rule", "TRI000"], None, 2, "there is no code"),
+        (["rule"], None, 0, "TRI101"),
+        (["eval", "-e", "true"], "", 0, "0 events read"),
+        (["eval", "-e", "true"], "not json\n[]\n{}\n\n", 0, "3 malformed"),
+    ],
+    ids=str,
+)
+def test_status(arguments: list[str], given: str | bytes | None, status: int, says: str) -> None:
+    result = tricel(*arguments, given=given)
+    assert status == result.exit_code
+    assert says in result.output
+
+
+def test_eval_prints_the_lines_that_match() -> None:
+    lines = [json.dumps(EVENT | {"id": str(i), "data": {"n": i}}) for i in range(5)] + [
+        json.dumps(EVENT | {"data": {}})
+    ]
+    result = tricel("eval", "-e", "data.n > 2", given="\n".join(lines))
+    assert "\n".join(lines[3:5]) + "\n" == result.stdout
+    assert "6 events read: 2 matched, 3 filtered, 1 errored, 0 malformed\n" == result.stderr
+
+
+@pytest.mark.parametrize("format_", ["text", "concise", "json", "github", "sarif"])
+def test_every_format_shows_the_code(format_: str) -> None:
+    assert "TRI201" in tricel("lint", "--format", format_, "-e", "foo == 1").stdout
+
+
+def test_compile_as_json() -> None:
+    shown = json.loads(tricel("compile", "--format", "json", TRIGGERS).stdout)
+    assert 9 == len(shown)
+    assert all(c["native"] and c["sql"] for trigger in shown for c in trigger["conjuncts"])
