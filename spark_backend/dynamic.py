@@ -37,6 +37,12 @@ def double(v: Sql) -> str:
     return f"CASE WHEN {v.read('double')} IS NOT NULL THEN {guarded} END"
 
 
+def string_holds(v: Sql, test: str) -> str:
+    """Whether it is a string for which `test`, an operator and an operand, holds; the kind is asked for last."""
+    matches = f"CAST({v.read('binary')} AS STRING) {test}"
+    return matches if v.from_json else f"CASE WHEN {matches} THEN schema_of_variant({v}) = 'STRING' END"
+
+
 def double_holds(v: Sql, test: str) -> str:
     """Whether it is a number for which `test`, an operator and a literal, holds; the kind is asked for last."""
     read = v.read("double")

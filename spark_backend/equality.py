@@ -67,8 +67,9 @@ def _dynamic_equals(v: Sql, other: Sql) -> Sql:
         return boolean(f"CASE WHEN {' AND '.join(certain)} THEN FALSE END", (v, other))
     same = _static_equals(read, other)
     found = boolean(f"CASE WHEN {same.text} THEN TRUE WHEN {' AND '.join(certain)} THEN FALSE END", (same, other))
-    number = other.type == t.DOUBLE and other.literal is not None
-    return replace(found, truth=dynamic.double_holds(v, f"= {other.text}") if number else same.text)
+    if other.type == t.DOUBLE and other.literal is not None:
+        return replace(found, truth=dynamic.double_holds(v, f"= {other.text}"))
+    return replace(found, truth=dynamic.string_holds(v, f"= {other}") if other.type == t.STRING else same.text)
 
 
 def as_one_number_type(a: Sql, b: Sql) -> tuple[Sql, Sql]:

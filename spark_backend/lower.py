@@ -53,6 +53,7 @@ MAX_NESTING = 220
 MAX_SQL = 1_000_000
 """Characters of SQL that one conjunct may become."""
 _LET_DEPTH = 3
+_JSON_MEDIA_TYPE = text_literal(r"(?i)\A[^;]*[/+]json[ \t]*(?:;|\z)")
 _ORDERING = frozenset({LESS, LESS_EQUALS, GREATER, GREATER_EQUALS})
 
 
@@ -364,11 +365,8 @@ def body_text(where: Root) -> str:
     text = where.column.text
     if where.media_type is None:
         return f"try_parse_json({text})"
-    subtype = f"lower(rtrim(split_part({where.media_type}, ';', 1)))"
     is_json = f"{where.media_type} IS NULL OR {where.media_type} = 'application/json'"
-    is_json += f" OR endswith({subtype}, '/json') OR endswith({subtype}, '+json')".replace(
-        "'+json'", text_literal("+json")
-    )
+    is_json += f" OR rlike({where.media_type}, {_JSON_MEDIA_TYPE})"
     return f"CASE WHEN {is_json} THEN try_parse_json({text}) ELSE CAST({text} AS VARIANT) END"
 
 
