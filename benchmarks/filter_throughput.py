@@ -1,8 +1,8 @@
 """One filter over three million events: tricel against hand-written Spark SQL, and against a Python UDF.
 
 Each row is measured in turn with its rival in the same session, several rounds, and the medians are compared.
-`exact` rivals are written by hand to mean what CEL means; `coercing` ones are what a person would write first, and
-the last column counts the events of an adversarial sample on which they differ from CEL.
+`exact` rivals are written by hand to mean what CEL means; `coercing` ones are what a person would write first. The
+last column says whether both keep equally many events.
 """
 
 from __future__ import annotations
