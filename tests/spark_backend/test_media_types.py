@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
+from tricel.spark_backend import column
 
 from tricel import compile_filter
-from tricel.spark_backend import column
 
 pytestmark = pytest.mark.spark
 
