@@ -48,6 +48,11 @@ def map_of(key: CelType, value: CelType) -> CelType:
     return CelType("map", (key, value))
 
 
+def optional_of(value: CelType) -> CelType:
+    """`optional_type(value)`."""
+    return CelType("optional_type", (value,))
+
+
 JSON_LIST = list_of(JSON)
 JSON_MAP = map_of(STRING, JSON)
 JSON_KINDS = (NULL, BOOL, DOUBLE, STRING, JSON_LIST, JSON_MAP)

@@ -7,17 +7,16 @@ What is known before evaluation is checked before evaluation; a value that is dy
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
 from typing import assert_never
-
-import re2
 
 from . import celtypes as t
 from .celtypes import CelType, Record
 from .diagnostics import Diagnostic
 from .environment import Environment
 from .functions import BY_CALL, Overload
+from .literals import places, string_value
+from .names import TYPE_NAMES
 from .nodes import (
     ADD,
     AND,
@@ -28,6 +27,7 @@ from .nodes import (
     NOT_EQUALS,
     OPTIONAL_INDEX,
     OR,
+    Bind,
     Call,
     Comprehension,
     Expr,
@@ -42,12 +42,12 @@ from .nodes import (
     Select,
 )
 from .operators import spelling
-from .source import Source
+from .patterns import PATTERN_ARGUMENT, refusal
+from .source import Source, Span
 from .suggest import closest, did_you_mean
 from .unify import compatible, join, match_overload, never_equal
 
 _LITERAL_TYPES = {kind: CelType(kind.value) for kind in LitKind}
-_TYPE_NAMES = frozenset({"bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint"})
 
 
 @dataclass(frozen=True)
@@ -69,11 +69,14 @@ class Checked:
         return self.types[e.id]
 
 
-def check(expr: Expr, environment: Environment, source: Source) -> Checked:
-    """Checks a filter: every name, every call, and that the result can be bool. Node ids must be unique."""
+def check(expr: Expr, environment: Environment, source: Source, wanted: CelType = t.BOOL) -> Checked:
+    """Checks an expression: every name, every call, and that the result can be `wanted`. Node ids must be unique.
+
+    Names must be resolved (see `names.resolve`).
+    """
     run = _Run(environment, source)
     result = run.visit(expr, {})
-    if not compatible(t.BOOL, result):
+    if not compatible(wanted, result):
         run.report(
             "TRI207", expr, f"a filter must be bool, this is '{result}'", "compare it with something, or use has()"
         )
@@ -90,19 +93,6 @@ def extension_name(e: Expr) -> str | None:
             return name
         case _:
             return None
-
-
-@cache
-def _pattern_error(pattern: str) -> str:
-    """What RE2 says against a pattern; empty when it accepts it."""
-    options = re2.Options()
-    options.log_errors = False
-    try:
-        re2.compile(pattern, options)
-    except (re2.error, UnicodeError) as e:
-        text = e.args[0]
-        return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
-    return ""
 
 
 @dataclass
@@ -145,47 +135,59 @@ class _Run:
             case Ident():
                 return self._ident(e, scope)
             case Select():
-                if e.optional:
-                    return self._optional(e)
-                return self._member(e, e.operand, e.field, scope)
+                found = self._member(e, e.operand, e.field, scope)
+                return t.optional_of(found) if e.optional or self._is_optional(e.operand) else found
             case Has():
                 self._member(e, e.operand, e.field, scope, required=False)
                 return t.BOOL
-            case Call(function=function) if function == OPTIONAL_INDEX:
-                return self._optional(e)
+            case Call(function=function) if function in (INDEX, OPTIONAL_INDEX):
+                return self._index(e, scope)
             case Call():
                 return self._call(e, scope)
-            case ListExpr():
-                if e.optional:
-                    self._optional(e)
-                return t.list_of(self._joined(e.items, scope))
-            case MapExpr():
-                if any(entry.optional for entry in e.entries):
-                    self._optional(e)
-                keys = self._joined(tuple(entry.key for entry in e.entries), scope)
-                return t.map_of(keys, self._joined(tuple(entry.value for entry in e.entries), scope))
+            case ListExpr(items=items, optional=optional):
+                return t.list_of(self._joined(items, scope, optional))
+            case MapExpr(entries=entries):
+                optional = frozenset(i for i, entry in enumerate(entries) if entry.optional)
+                keys = self._joined(tuple(entry.key for entry in entries), scope)
+                return t.map_of(keys, self._joined(tuple(entry.value for entry in entries), scope, optional))
             case Message(name=name):
                 return self.report(
                     "TRI205", e, f"messages cannot be made in a filter: '{name}'", "compare the fields one by one"
                 )
             case Comprehension():
                 return self._comprehension(e, scope)
+            case Bind(variable=variable, value=value, body=body):
+                return self.visit(body, {**scope, variable: self.visit(value, scope)})
             case _:
                 assert_never(e)
 
-    def _optional(self, e: Expr) -> CelType:
-        return self.report("TRI206", e, "optional values are not supported yet", "test with has() before you select")
+    def _is_optional(self, e: Expr) -> bool:
+        return self.types[e.id].name == "optional_type"
 
-    def _joined(self, items: tuple[Expr, ...], scope: Mapping[str, CelType]) -> CelType:
+    def _joined(
+        self, items: tuple[Expr, ...], scope: Mapping[str, CelType], optional: frozenset[int] = frozenset()
+    ) -> CelType:
+        """The type that covers the items, those at the positions `optional` by the value that they may hold."""
         types = [self.visit(item, scope) for item in items]
+        for i in optional:
+            types[i] = self._held(items[i], "'?'")
         return join(types) if types else t.DYN
+
+    def _held(self, e: Expr, what: str) -> CelType:
+        """The type of the value in an optional; a report for what is no optional."""
+        type_ = self.types[e.id]
+        if type_.name == "optional_type":
+            return type_.params[0]
+        if type_ == t.DYN:
+            return t.DYN
+        return self.report("TRI204", e, f"{what} needs an optional value, this is '{type_}'", "write optional.of(...)")
 
     def _ident(self, e: Ident, scope: Mapping[str, CelType]) -> CelType:
         found = scope.get(e.name) if not e.absolute else None
         found = found or self.environment.root(e.name)
         if found is not None:
             return found
-        if e.name in _TYPE_NAMES:
+        if e.name in TYPE_NAMES:
             return t.TYPE
         return self.report("TRI201", e, f"unknown name '{e.name}'", self._rooted(e.name, scope))
 
@@ -233,6 +235,8 @@ class _Run:
                 return self.report("TRI202", e, f"'{holder}' has no string keys, hence no field '{name}'")
             case CelType(name="dyn" | "json"):
                 return holder
+            case CelType(name="optional_type", params=(held,)):
+                return self._field(e, held, name, required=required)
             case _:
                 verb = "has() needs an object" if not required else f"no field '{name}'"
                 return self.report("TRI202", e, f"a value of type '{holder}' has no fields: {verb}")
@@ -242,10 +246,23 @@ class _Run:
         types = tuple(self.visit(arg, scope) for arg in args)
         if e.function in (AND, OR):
             return self._logic(e, args, types)
-        if e.function == INDEX and isinstance(types[0], Record):
-            return self._record_index(e, types[0], args[1])
         if e.function == IN and isinstance(types[1], Record):
             types = (types[0], t.map_of(t.STRING, t.DYN))
+        return self._overload(e, args, types)
+
+    def _index(self, e: Call, scope: Mapping[str, CelType]) -> CelType:
+        """`x[k]` and `x[?k]`; of an optional the value that it may hold is indexed."""
+        holder, key = (self.visit(arg, scope) for arg in e.args)
+        optional = e.function == OPTIONAL_INDEX or holder.name == "optional_type"
+        held = holder.params[0] if holder.name == "optional_type" else holder
+        if isinstance(held, Record):
+            found = self._record_index(e, held, e.args[1])
+        else:
+            found = self._overload(replace(e, function=INDEX), e.args, (held, key))
+        return t.optional_of(found) if optional else found
+
+    def _overload(self, e: Call, args: tuple[Expr, ...], types: tuple[CelType, ...]) -> CelType:
+        """The type of a call that is not `&&` or `||`, whose overloads it records."""
         rows = BY_CALL.get((e.function, e.target is not None), ())
         if not rows:
             return self._unknown_function(e)
@@ -292,27 +309,43 @@ class _Run:
             self.report("TRI250", e, f"'{types[0]}' never equals '{types[1]}': this is always {outcome}", help_)
         if e.function == IN and types[1].name == "list" and never_equal(types[0], types[1].params[0]):
             self.report("TRI250", e, f"'{types[0]}' never equals '{types[1].params[0]}': this is always false")
-        if e.function == "matches" and isinstance(pattern := args[-1], Lit) and isinstance(pattern.value, str):
-            problem = _pattern_error(pattern.value)
-            if problem:
-                self.report(
-                    "TRI208",
-                    pattern,
-                    f"not an RE2 pattern: {problem}",
-                    "see RE2's syntax: no look-around, no back-references",
-                )
+        number = PATTERN_ARGUMENT.get(e.function, len(args))
+        if number < len(args):
+            self._pattern(args[number])
+
+    def _pattern(self, e: Expr) -> None:
+        """TRI208 for a literal that is no pattern, at the character that is wrong."""
+        if not isinstance(e, Lit) or not isinstance(e.value, str):
+            return
+        refused = refusal(e.value)
+        if refused is None:
+            return
+        at = self._inside(e, refused.offset)
+        where = "" if at is not None else f", at character {refused.offset + 1} of the pattern"
+        message = f"not an RE2 pattern: {refused.message}{where}"
+        help_ = "see RE2's syntax: no look-around, no back-references"
+        self.diagnostics.append(Diagnostic("TRI208", message, self.source, at or e.span, help_))
+
+    def _inside(self, e: Lit, offset: int) -> Span | None:
+        """Where a character of a string literal stands in the source; None for a literal that is not written there."""
+        whole = self.source.text[e.span.start : e.span.end]
+        text = whole.strip("() \t\r\n\f")
+        try:
+            if string_value(text) != e.value:
+                return None
+        except ValueError:  # not the text of a string literal
+            return None
+        found = [e.span.start + whole.index(text) + place for place in places(text)]
+        return Span(found[offset], found[offset + 1]) if offset + 1 < len(found) else None
 
     def _comprehension(self, e: Comprehension, scope: Mapping[str, CelType]) -> CelType:
         range_ = self.visit(e.range, scope)
-        if range_.name == "list":
-            element = range_.params[0]
-        elif isinstance(range_, Record) or range_.name == "map":
-            element = t.STRING if isinstance(range_, Record) else range_.params[0]
-        elif t.is_dynamic(range_):
-            element = range_
-        else:
-            element = self.report("TRI204", e.range, f"'{e.macro}' needs a list or a map, this is '{range_}'")
-        inner = {**scope, e.variable: element}
+        if e.macro in (MacroKind.OPT_MAP, MacroKind.OPT_FLAT_MAP):
+            held = self._held(e.range, f"'{e.macro}'")
+            body = self.visit(e.body, {**scope, e.variable: held})
+            return t.optional_of(body if e.macro is MacroKind.OPT_MAP else self._held(e.body, f"'{e.macro}'"))
+        key, element = self._ranged(e, range_)
+        inner = {**scope, e.variable: key, e.second: element} if e.second else {**scope, e.variable: element}
         if e.condition is not None:
             self._needs_bool(e.condition, self.visit(e.condition, inner), e.macro)
         body = self.visit(e.body, inner)
@@ -323,10 +356,35 @@ class _Run:
             case MacroKind.FILTER:
                 self._needs_bool(e.body, body, e.macro)
                 return t.list_of(element)
-            case MacroKind.MAP:
+            case MacroKind.MAP | MacroKind.TRANSFORM_LIST:
                 return t.list_of(body)
+            case MacroKind.TRANSFORM_MAP:
+                return t.map_of(key, body)
+            case MacroKind.TRANSFORM_MAP_ENTRY:
+                if body.name != "map" and not t.is_dynamic(body):
+                    self.report("TRI204", e.body, f"'{e.macro}' needs a map of one entry, this is '{body}'")
+                return body if body.name == "map" else t.map_of(t.DYN, t.DYN)
+            case MacroKind.SORT_BY:
+                return t.list_of(element)
             case _:
                 assert_never(e.macro)
+
+    def _ranged(self, e: Comprehension, range_: CelType) -> tuple[CelType, CelType]:
+        """The types of the index or key, and of the element that a macro's variables take.
+
+        One variable takes a list's elements or a map's keys; with two, the second takes the elements or the values.
+        """
+        if range_.name == "list":
+            return t.INT, range_.params[0]
+        if e.macro is MacroKind.SORT_BY and not t.is_dynamic(range_):
+            return t.INT, self.report("TRI204", e.range, f"'{e.macro}' needs a list, this is '{range_}'")
+        if isinstance(range_, Record):
+            return t.STRING, (t.DYN if e.second else t.STRING)
+        if range_.name == "map":
+            return range_.params[0], range_.params[1 if e.second else 0]
+        if t.is_dynamic(range_):
+            return t.DYN, range_
+        return t.DYN, self.report("TRI204", e.range, f"'{e.macro}' needs a list or a map, this is '{range_}'")
 
     def _needs_bool(self, e: Expr, type_: CelType, macro: MacroKind) -> None:
         if not compatible(t.BOOL, type_):

@@ -10,10 +10,11 @@ from .celtypes import BOOL, BYTES, DOUBLE, INT, JSON, STRING, TIMESTAMP, CelType
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """The names that a filter may use, each with its type."""
+    """The names that a filter may use, each with its type. A name may have dots; `container` qualifies the others."""
 
     name: str
     roots: tuple[tuple[str, CelType], ...]
+    container: str = ""
 
     def root(self, name: str) -> CelType | None:
         """The type of a root; None when there is no such root."""

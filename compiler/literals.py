@@ -12,6 +12,8 @@ _ESCAPE = re.compile(
     r"\\(?:([xX][0-9a-fA-F]{2})|(u[0-9a-fA-F]{4})|(U[0-9a-fA-F]{8})|([0-3][0-7]{2})|(.|\n|\Z))", re.DOTALL
 )
 _NEWLINES = re.compile(r"\r\n?")
+_RAW = re.compile(r"\r\n|.", re.DOTALL)
+_COOKED = re.compile(rf"{_ESCAPE.pattern}|\r\n|.", re.DOTALL)
 
 
 INT_RANGE = "an int is at least -9223372036854775808 and at most 9223372036854775807"
@@ -77,6 +79,13 @@ def string_value(text: str) -> str:
         out.append(chr(_code_point(found, start)))
         at = found.end()
     return "".join((*out, body[at:]))
+
+
+def places(text: str) -> tuple[int, ...]:
+    """Where each code point of a string literal's value begins in its text, and where the last one ends."""
+    prefix, start, end = _parts(text)
+    token = _RAW if "r" in prefix else _COOKED
+    return (*(found.start() for found in token.finditer(text, start, end)), end)
 
 
 def bytes_value(text: str) -> bytes:

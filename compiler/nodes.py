@@ -140,20 +140,39 @@ class MacroKind(StrEnum):
     EXISTS_ONE = "exists_one"
     MAP = "map"
     FILTER = "filter"
+    TRANSFORM_LIST = "transformList"
+    TRANSFORM_MAP = "transformMap"
+    TRANSFORM_MAP_ENTRY = "transformMapEntry"
+    SORT_BY = "sortBy"
+    OPT_MAP = "optMap"
+    OPT_FLAT_MAP = "optFlatMap"
 
 
 @dataclass(frozen=True, slots=True)
 class Comprehension(Node):
-    """`range.macro(variable, body)`; `condition` is the middle argument of a three-argument `map`."""
+    """`range.macro(variable, body)`, or `range.macro(variable, second, body)` with a variable for index and value.
+
+    `condition` is the argument before the body of a `map`, `transformList` or `transformMap` that filters, too.
+    """
 
     macro: MacroKind
     range: Expr
     variable: str
     body: Expr
     condition: Expr | None = None
+    second: str = ""
 
 
-Expr: TypeAlias = Lit | Ident | Select | Has | Call | ListExpr | MapExpr | Message | Comprehension
+@dataclass(frozen=True, slots=True)
+class Bind(Node):
+    """`cel.bind(variable, value, body)`."""
+
+    variable: str
+    value: Expr
+    body: Expr
+
+
+Expr: TypeAlias = Lit | Ident | Select | Has | Call | ListExpr | MapExpr | Message | Comprehension | Bind
 
 AND, OR, NOT, NEGATE = "_&&_", "_||_", "!_", "-_"
 EQUALS, NOT_EQUALS, LESS, LESS_EQUALS, GREATER, GREATER_EQUALS = "_==_", "_!=_", "_<_", "_<=_", "_>_", "_>=_"
@@ -178,6 +197,8 @@ def children(e: Expr) -> tuple[Expr, ...]:
             return tuple(f.value for f in fields)
         case Comprehension(range=range_, body=body, condition=condition):
             return (range_, body) if condition is None else (range_, condition, body)
+        case Bind(value=value, body=body):
+            return (value, body)
         case _:
             assert_never(e)
 
@@ -204,8 +225,21 @@ def with_children(e: Expr, new: tuple[Expr, ...]) -> Expr:
             return replace(e, range=new[0], body=new[1])
         case Comprehension():
             return replace(e, range=new[0], condition=new[1], body=new[2])
+        case Bind():
+            return replace(e, value=new[0], body=new[1])
         case _:
             assert_never(e)
+
+
+def variables(e: Expr) -> frozenset[str]:
+    """The names that `e` binds in its body (and condition), not in its range or value."""
+    match e:
+        case Comprehension(variable=variable, second=second):
+            return frozenset({variable, second} - {""})
+        case Bind(variable=variable):
+            return frozenset({variable})
+        case _:
+            return frozenset()
 
 
 def walk(e: Expr) -> Iterator[Expr]:

@@ -18,6 +18,7 @@ from tricel.grammar import cel_parser
 
 from . import literals
 from .diagnostics import Diagnostic
+from .functions import BY_CALL, NAMESPACES
 from .limits import MAX_DEPTH, MAX_NODES, MAX_TEXT
 from .nodes import (
     CONDITIONAL,
@@ -26,6 +27,7 @@ from .nodes import (
     NEGATE,
     NOT,
     OPTIONAL_INDEX,
+    Bind,
     Call,
     Comprehension,
     Entry,
@@ -47,7 +49,26 @@ from .nodes import (
 from .source import Source, Span
 from .syntax_help import RESERVED, unexpected_character, unexpected_token
 
-_MACROS = {kind.value: kind for kind in MacroKind} | {"existsOne": MacroKind.EXISTS_ONE}
+_ONE, _TWO = 1, 2
+_QUANTIFIER = {2: (_ONE, False), 3: (_TWO, False)}
+_TRANSFORM = {3: (_TWO, False), 4: (_TWO, True)}
+_MACROS: dict[str, tuple[MacroKind, dict[int, tuple[int, bool]]]] = {
+    "all": (MacroKind.ALL, _QUANTIFIER),
+    "exists": (MacroKind.EXISTS, _QUANTIFIER),
+    "exists_one": (MacroKind.EXISTS_ONE, _QUANTIFIER),
+    "existsOne": (MacroKind.EXISTS_ONE, _QUANTIFIER),
+    "filter": (MacroKind.FILTER, {2: (_ONE, False)}),
+    "map": (MacroKind.MAP, {2: (_ONE, False), 3: (_ONE, True)}),
+    "transformList": (MacroKind.TRANSFORM_LIST, _TRANSFORM),
+    "transformMap": (MacroKind.TRANSFORM_MAP, _TRANSFORM),
+    "transformMapEntry": (MacroKind.TRANSFORM_MAP_ENTRY, _TRANSFORM),
+    "sortBy": (MacroKind.SORT_BY, {2: (_ONE, False)}),
+    "optMap": (MacroKind.OPT_MAP, {2: (_ONE, False)}),
+    "optFlatMap": (MacroKind.OPT_FLAT_MAP, {2: (_ONE, False)}),
+}
+"""By name, and by the number of arguments: how many of them name variables, and whether a condition follows."""
+_OF_MANY = frozenset({"math.greatest", "math.least"})
+"""Functions of any number of arguments: three or more are one list."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NO_VALUE = Lit(LitKind.NULL, None)
 
@@ -220,18 +241,48 @@ class _Builder(Transformer[Token, Any]):
 
     def method(self, parts: list[_Child]) -> Expr:
         target, name, args = parts[0], _name(parts[2]), _inner(parts)
-        if name in _MACROS and len(args) in ((2, 3) if name == "map" else (2,)):
-            return self._comprehension(_MACROS[name], target, args, parts)
+        if isinstance(target, Ident) and not target.absolute and target.name in NAMESPACES:
+            qualified = f"{target.name}.{name}"
+            if qualified == "cel.bind":
+                return self._bind(args, parts)
+            if (qualified, False) in BY_CALL or (name, True) not in BY_CALL:
+                return self._namespaced(qualified, args, parts)
+        macro, forms = _MACROS.get(name, (None, {}))
+        if macro is not None and len(args) in forms:
+            return self._comprehension(macro, forms[len(args)], target, args, parts)
         return _made(Call(name, args, target), parts)
 
-    def _comprehension(self, macro: MacroKind, target: Expr, args: tuple[Expr, ...], parts: list[_Child]) -> Expr:
-        variable = args[0]
-        if not isinstance(variable, Ident) or variable.absolute:
-            message = f"the first argument of '{macro}' is a variable's name"
-            _ACTIVE.run.report("TRI104", message, variable.span, f"write it as in x.{macro}(item, item > 0)")
+    def _comprehension(
+        self, macro: MacroKind, form: tuple[int, bool], target: Expr, args: tuple[Expr, ...], parts: list[_Child]
+    ) -> Expr:
+        count, filtered = form
+        names = [self._variable(a, str(macro), "x.exists(item, item > 0)") for a in args[:count]]
+        if "" in names:
             return _made(_NO_VALUE, parts)
-        condition = args[1] if len(args) == 3 else None
-        return _made(Comprehension(macro, target, variable.name, args[-1], condition), parts)
+        if len(set(names)) < count:
+            _ACTIVE.run.report("TRI104", f"both variables of '{macro}' are called '{names[0]}'", args[1].span)
+            return _made(_NO_VALUE, parts)
+        condition = args[count] if filtered else None
+        return _made(Comprehension(macro, target, names[0], args[-1], condition, *names[1:]), parts)
+
+    def _bind(self, args: tuple[Expr, ...], parts: list[_Child]) -> Expr:
+        if len(args) != 3:
+            _ACTIVE.run.report("TRI104", "cel.bind() takes a name, its value and an expression", _span(parts))
+            return _made(_NO_VALUE, parts)
+        variable = self._variable(args[0], "cel.bind", "cel.bind(x, data.total, x > 1.0)")
+        return _made(Bind(variable, args[1], args[2]) if variable else _NO_VALUE, parts)
+
+    def _variable(self, e: Expr, macro: str, example: str) -> str:
+        """The name that `e` is; empty, and reported, for anything else."""
+        if isinstance(e, Ident) and not e.absolute:
+            return e.name
+        _ACTIVE.run.report("TRI104", f"'{macro}' needs a variable's name here", e.span, f"write it as in {example}")
+        return ""
+
+    def _namespaced(self, function: str, args: tuple[Expr, ...], parts: list[_Child]) -> Expr:
+        if function in _OF_MANY and len(args) > 2:
+            args = (_ACTIVE.run.made(ListExpr(args), Span(args[0].span.start, args[-1].span.end)),)
+        return _made(Call(function, args), parts)
 
     def call(self, parts: list[_Child]) -> Expr:
         name, args = str(parts[0]), _inner(parts)

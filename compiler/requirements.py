@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .celtypes import Record
 from .environment import Environment
-from .nodes import Call, Comprehension, Expr, Has, Ident, Lit, LitKind, Select, children
+from .nodes import Bind, Call, Comprehension, Expr, Has, Ident, Lit, LitKind, Select, children, variables
 
 Path = tuple[str | int, ...]
 
@@ -28,6 +28,16 @@ class Requirements:
         """Every root that is read at all."""
         context = {"ce"} if self.attributes else set()
         return frozenset(context | {str(p[0]) for p in self.paths} | self.whole)
+
+
+def together(needs: Iterable[Requirements]) -> Requirements:
+    """What several expressions read, as one."""
+    all_ = list(needs)
+    return Requirements(
+        frozenset[str]().union(*(n.attributes for n in all_)),
+        frozenset[Path]().union(*(n.paths for n in all_)),
+        frozenset[str]().union(*(n.whole for n in all_)),
+    )
 
 
 def requirements(exprs: Iterable[Expr], environment: Environment) -> Requirements:
@@ -74,11 +84,11 @@ def _collect(e: Expr, environment: Environment, bound: frozenset[str], found: se
             "ce" not in bound
         ):
             found.add(("ce", name))
-        case Comprehension():
-            _collect(e.range, environment, bound, found)
-            for part in (e.condition, e.body):
-                if part is not None:
-                    _collect(part, environment, bound | {e.variable}, found)
+        case Comprehension() | Bind():
+            outer, *inner_parts = children(e)
+            _collect(outer, environment, bound, found)
+            for part in inner_parts:
+                _collect(part, environment, bound | variables(e), found)
         case _:
             for child in children(e):
                 _collect(child, environment, bound, found)

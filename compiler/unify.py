@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .celtypes import DYN, JSON, JSON_KINDS, NUMBERS, STRING, CelType, Record, is_dynamic, list_of, map_of
+from .celtypes import DYN, INT, JSON, JSON_KINDS, NUMBERS, STRING, CelType, Record, is_dynamic
 from .functions import Overload
 
 _JSON_SCALARS = frozenset(k for k in JSON_KINDS if not k.params)
@@ -24,6 +24,8 @@ def match_overload(row: Overload, types: Sequence[CelType]) -> CelType | None:
         return row.result
     if row.id == "in_list":
         return row.result if types[1].name == "list" or is_dynamic(types[1]) else None
+    if row.id == "index_list" and types[1] == JSON:
+        return match_overload(row, (types[0], INT))
     if row.id == "in_map":
         return row.result if types[1].name == "map" or is_dynamic(types[1]) else None
     if row.id == "conditional":
@@ -78,10 +80,8 @@ def join(types: Sequence[CelType]) -> CelType:
         return first
     if all(x == JSON or x in _JSON_SCALARS for x in types) and JSON in types:
         return JSON
-    if all(x.name == "list" and x.params for x in types):
-        return list_of(join([x.params[0] for x in types]))
-    if all(x.name == "map" and x.params for x in types):
-        return map_of(join([x.params[0] for x in types]), join([x.params[1] for x in types]))
+    if first.params and all(x.name == first.name and len(x.params) == len(first.params) for x in types):
+        return CelType(first.name, tuple(map(join, zip(*(x.params for x in types), strict=True))))
     return DYN
 
 

@@ -26,6 +26,7 @@ from .nodes import (
     OPTIONAL_INDEX,
     OR,
     SUBTRACT,
+    Bind,
     Call,
     Comprehension,
     Expr,
@@ -34,6 +35,7 @@ from .nodes import (
     ListExpr,
     Lit,
     LitKind,
+    MacroKind,
     MapExpr,
     Message,
     Select,
@@ -70,9 +72,13 @@ def unparse(e: Expr) -> str:
         case Message(name=name, fields=fields):
             inits = (f"{'?' if f.optional else ''}{_selector(f.field)}: {unparse(f.value)}" for f in fields)
             return name + "{" + ", ".join(inits) + "}"
-        case Comprehension(macro=macro, range=range_, variable=variable, condition=condition, body=body):
-            parts = [variable, *([unparse(condition)] if condition is not None else []), unparse(body)]
+        case Comprehension(range=range_, body=body):
+            names = [e.variable, e.second] if e.second else [e.variable]
+            parts = [*names, *([unparse(e.condition)] if e.condition is not None else []), unparse(body)]
+            macro = "existsOne" if e.second and e.macro is MacroKind.EXISTS_ONE else e.macro
             return f"{_at(range_, _MEMBER)}.{macro}({', '.join(parts)})"
+        case Bind(variable=variable, value=value, body=body):
+            return f"cel.bind({variable}, {unparse(value)}, {unparse(body)})"
         case _:
             assert_never(e)
 

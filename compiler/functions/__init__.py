@@ -1,17 +1,38 @@
-"""The functions of CEL: one row for each overload. The rows drive the checker, the tests and the reference."""
+"""The functions of CEL: one row for each overload. The rows drive the checker, the interpreter, the tests and the
+reference."""
 
 from collections import defaultdict
 from collections.abc import Mapping
 
 from .conversions import CONVERSIONS
+from .encoders_ext import ENCODERS_EXT
+from .lists_ext import LISTS_EXT
+from .math_ext import MATH_EXT
 from .model import ERROR, Overload
 from .operators import OPERATORS
+from .optionals import OPTIONALS
+from .regex_ext import REGEX_EXT
+from .sets_ext import SETS_EXT
 from .strings import STRINGS
+from .strings_ext import STRINGS_EXT
 from .times import TIME
 
-__all__ = ["ALL", "BY_CALL", "ERROR", "Overload"]
+__all__ = ["ALL", "BY_CALL", "ERROR", "FAMILIES", "NAMESPACES", "Overload"]
 
-ALL: tuple[Overload, ...] = (*OPERATORS, *STRINGS, *CONVERSIONS, *TIME)
+FAMILIES: Mapping[str, tuple[Overload, ...]] = {
+    "operators": OPERATORS,
+    "strings and sizes": STRINGS,
+    "conversions": CONVERSIONS,
+    "times": TIME,
+    "optional values": OPTIONALS,
+    "strings extension": STRINGS_EXT,
+    "math extension": MATH_EXT,
+    "lists extension": LISTS_EXT,
+    "sets extension": SETS_EXT,
+    "regex extension": REGEX_EXT,
+    "encoders extension": ENCODERS_EXT,
+}
+ALL: tuple[Overload, ...] = tuple(row for family in FAMILIES.values() for row in family)
 
 
 def _by_call() -> Mapping[tuple[str, bool], tuple[Overload, ...]]:
@@ -23,3 +44,5 @@ def _by_call() -> Mapping[tuple[str, bool], tuple[Overload, ...]]:
 
 BY_CALL = _by_call()
 """The overloads of a call, by (function, whether it is a method)."""
+NAMESPACES = frozenset(row.function.split(".")[0] for row in ALL if "." in row.function) | {"cel"}
+"""What stands before the dot in functions such as `math.greatest`."""

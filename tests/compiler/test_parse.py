@@ -21,6 +21,7 @@ from tricel.compiler.nodes import (
     NEGATE,
     NOT,
     SUBTRACT,
+    Bind,
     Call,
     Comprehension,
     Entry,
@@ -160,6 +161,11 @@ LITERALS = st.one_of(
 )
 
 
+QUANTIFIERS = [MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE]
+TWO_VARIABLES = [*QUANTIFIERS, MacroKind.TRANSFORM_LIST, MacroKind.TRANSFORM_MAP, MacroKind.TRANSFORM_MAP_ENTRY]
+ONE_VARIABLE = [m for m in MacroKind if m not in TWO_VARIABLES or m in QUANTIFIERS]
+
+
 def _trees(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
     several = st.lists(inner, min_size=2, max_size=3).map(tuple)
     field = st.sampled_from(["f", "if", "b-c", "x y"])
@@ -177,7 +183,11 @@ def _trees(inner: st.SearchStrategy[Expr]) -> st.SearchStrategy[Expr]:
         several.map(lambda t: Call("g", t)),
         several.map(ListExpr),
         st.tuples(inner, inner).map(lambda t: MapExpr((Entry(*t),))),
-        st.tuples(st.sampled_from(list(MacroKind)), inner, NAMES, inner).map(lambda t: Comprehension(*t)),
+        st.tuples(st.sampled_from(ONE_VARIABLE), inner, NAMES, inner).map(lambda t: Comprehension(*t)),
+        st.tuples(st.sampled_from(TWO_VARIABLES), inner, inner).map(
+            lambda t: Comprehension(t[0], t[1], "a", t[2], None, "b")
+        ),
+        st.tuples(NAMES, inner, inner).map(lambda t: Bind(*t)),
     )
 
 

@@ -1,0 +1,29 @@
+"""The encoders extension: base64 of RFC 4648, section 4 (cel-go `ext.Encoders`)."""
+
+from __future__ import annotations
+
+from ..celtypes import BYTES, STRING
+from .model import ERROR, Overload
+
+ENCODERS_EXT = (
+    Overload(
+        "base64_decode_string",
+        "base64.decode",
+        (STRING,),
+        BYTES,
+        "The bytes that the base64 text stands for; the padding may be left out.",
+        (
+            ("base64.decode('aGVsbG8=') == b'hello'", True),
+            ("base64.decode('aGVsbG8') == b'hello'", True),
+            ("base64.decode('a-b_') == b''", ERROR),
+        ),
+    ),
+    Overload(
+        "base64_encode_bytes",
+        "base64.encode",
+        (BYTES,),
+        STRING,
+        "The bytes as base64 text, padded.",
+        (("base64.encode(b'hello')", "aGVsbG8="),),
+    ),
+)

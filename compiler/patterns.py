@@ -1,0 +1,84 @@
+"""Patterns of `matches` and of the regex extension: RE2's syntax, and what RE2 refuses, with the place in the pattern.
+
+CEL's patterns are RE2's (CEL definition, "Regular Expressions"), https://github.com/google/re2/wiki/Syntax.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import re2
+
+PATTERN_ARGUMENT = {"matches": 1, "regex.replace": 1, "regex.extract": 1, "regex.extractAll": 1}
+"""The functions that take a pattern, and which argument it is, the receiver counted."""
+_MOST_PLACES = 32
+_GROUPS = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|[()]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """RE2 rejects the pattern: `message` is its reason, `offset` the code point of the pattern that is wrong."""
+
+    message: str
+    offset: int
+
+
+def compile_re2(pattern: str) -> Any:
+    """The compiled pattern, with the options CEL uses: RE2's defaults.
+
+    Raises `re2.error` where RE2 refuses the pattern, and UnicodeEncodeError for a lone surrogate.
+    """
+    options = re2.Options()
+    options.log_errors = False
+    return re2.compile(pattern, options=options)
+
+
+@lru_cache(maxsize=128)
+def refusal(pattern: str) -> Refused | None:
+    """Why RE2 refuses the pattern and where; None for one that it takes."""
+    try:
+        compile_re2(pattern)
+    except UnicodeEncodeError as error:
+        return Refused("not a text: it holds half of a surrogate pair", error.start)
+    except re2.error as error:
+        message = _message(error)
+        return Refused(message, _offset(pattern, message))
+    return None
+
+
+def _message(error: Exception) -> str:
+    text = error.args[0] if error.args else ""
+    return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
+
+
+def _offset(pattern: str, message: str) -> int:
+    """Where the pattern is wrong. RE2 names a fragment: its place is the first where a prefix fails likewise."""
+    kind, _, fragment = message.partition(": ")
+    if kind == "missing )":
+        return _open_group(pattern)
+    if kind.startswith("trailing"):
+        return len(pattern) - 1
+    if kind == "unexpected )":
+        fragment = ")"
+    places = [i for i in range(len(pattern)) if pattern.startswith(fragment, i)] if fragment else []
+    for i in places[:_MOST_PLACES]:
+        try:
+            compile_re2(pattern[: i + len(fragment)])
+        except re2.error as error:
+            if _message(error).partition(": ")[0] == kind:
+                return i
+    return places[0] if len(places) == 1 else 0
+
+
+def _open_group(pattern: str) -> int:
+    """The last parenthesis that is never closed."""
+    opened: list[int] = []
+    for found in _GROUPS.finditer(pattern):
+        if found[0] == "(":
+            opened.append(found.start())
+        elif found[0] == ")" and opened:
+            opened.pop()
+    return opened[-1] if opened else len(pattern) - 1
