@@ -1,0 +1,49 @@
+"""What is certain about an expression before it is evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..celtypes import BOOL, CelType, Record
+from ..functions import BY_CALL
+from ..nodes import AND, CONDITIONAL, NOT, OR, Bind, Call, Comprehension, Expr, Has, Ident, Lit, LitKind, MacroKind
+
+_PREDICATES = frozenset(
+    call for call, rows in BY_CALL.items() if call[0] != CONDITIONAL and all(row.result == BOOL for row in rows)
+)
+
+
+def is_bool(e: Expr) -> bool:
+    """Whether `e` is a bool or an error on every event, whatever type an attribute or a field turns out to have."""
+    match e:
+        case Lit(kind=kind):
+            return kind is LitKind.BOOL
+        case Has():
+            return True
+        case Call(function=function, args=(_, then, other)) if function == CONDITIONAL:
+            return is_bool(then) and is_bool(other)
+        case Call(function=function, target=target):
+            return (function, target is not None) in _PREDICATES
+        case Comprehension(macro=macro):
+            return macro in (MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE)
+        case Bind(body=body):
+            return is_bool(body)
+        case _:
+            return False
+
+
+def never_errs(e: Expr, types: Mapping[int, CelType]) -> bool:
+    """Whether `e` is a bool on every event: it asks for the presence of attributes, and for nothing else.
+
+    Required attributes do not count: an event may come from a table that lacks them.
+    """
+    match e:
+        case Lit(kind=LitKind.BOOL):
+            return True
+        case Has(operand=Ident(name="ce") as holder):
+            type_ = types.get(holder.id)
+            return isinstance(type_, Record) and type_.others is not None
+        case Call(function=function, args=args) if function in (AND, OR, NOT):
+            return all(never_errs(a, types) for a in args)
+        case _:
+            return False

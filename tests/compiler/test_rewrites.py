@@ -1,0 +1,201 @@
+"""Rewrites keep the value of every filter on every event, and which events err."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from cel_vectors import cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tricel.compiler import check_filter, errors, parse, unparse
+from tricel.compiler.analyse import analyse
+from tricel.compiler.celtypes import DYN
+from tricel.compiler.check import Checked, check
+from tricel.compiler.cost import estimate
+from tricel.compiler.interpreter import MAX_STEPS, CelError, evaluate, evaluator, same
+from tricel.compiler.interpreter.evaluate import Frame
+from tricel.compiler.interpreter.values import Value
+from tricel.compiler.names import resolve
+from tricel.compiler.nodes import Expr, renumber
+from tricel.compiler.rewrites import PIPELINE, rewrite, simplified
+from tricel.compiler.source import Source
+
+CASES = Path(__file__).parent.parent / "cases" / "rewrites"
+
+
+def checked(text: str) -> Checked:
+    found, diagnostics = check_filter(text)
+    assert found is not None, diagnostics
+    return found.checked
+
+
+def rows() -> Iterator[tuple[str, str]]:
+    for path in sorted(CASES.glob("*.txt")):
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line and not line.startswith("#"):
+                before, _, after = line.partition(" => ")
+                yield before, after or before
+
+
+def value(e: Expr, event: dict[str, Value]) -> object:
+    """The value with its type, or the fact that there is none."""
+    try:
+        found = evaluate(e, event)
+    except CelError:
+        return "error"
+    return type(found).__name__, repr(found)
+
+
+_SCALARS: tuple[Value, ...] = (None, True, False, 1.0, 2.0, 3.5, "a", "ab", "b", "", [1.0], [], {"p": 1.0}, {})
+EVENTS: tuple[dict[str, Value], ...] = (
+    {"ce": {}, "data": {}},
+    {"ce": {"x": "a"}, "data": "text"},
+    {"ce": {"x": "", "y": "a"}, "data": None},
+    {"ce": {"x": "c"}, "data": {"x": 1.0, "y": True, "z": "a", "l": [{"p": 1.0}, {"p": 3.0}]}},
+    {"ce": {"y": "b"}, "data": {"x": True, "y": False, "l": [1.0, "a", None]}},
+    *({"ce": {"x": "b"}, "data": {"x": v, "y": 1.0, "l": []}} for v in _SCALARS),
+    *({"ce": {"x": "ab"}, "data": {"y": v, "x": "a"}} for v in _SCALARS),
+)
+
+
+@pytest.mark.parametrize(("before", "after"), list(rows()), ids=lambda text: text[:60])
+def test_case(before: str, after: str) -> None:
+    given_ = checked(before)
+    found = rewrite(given_)
+    assert unparse(checked(after).expr) == unparse(found)
+    for event in EVENTS:
+        assert value(given_.expr, event) == value(found, event), event
+
+
+def test_every_pass_has_its_cases() -> None:
+    assert sorted(name for name, _ in PIPELINE) == sorted(path.stem for path in CASES.glob("*.txt"))
+
+
+TERMS = (
+    "true",
+    "false",
+    "1 / 0 == 1",
+    "data.x",
+    "data.y",
+    "data.x == 1",
+    "data.x == 1.0",
+    "data.x == 2",
+    '"a" == data.x',
+    "data.x == null",
+    "data.x != 1",
+    'data.x != "a"',
+    "data.x in [1]",
+    'data.x in [1, "a"]',
+    "data.x in []",
+    "data.x > 1",
+    "data.x <= 1",
+    'data.x.startsWith("a")',
+    "has(data.x)",
+    "has(data.x.p)",
+    "data.y == 1",
+    "has(ce.x)",
+    'ce.x == "a"',
+    'ce.x == "b"',
+    'ce.x < "b"',
+    'ce.x >= "b"',
+    'ce.x.startsWith("a")',
+    "data.l.exists(i, i.p == 1 || i.p == 2)",
+    "data.l.all(i, i.p > 1 && true)",
+    "size(data.l) > 1",
+    "1 + 1 == 2",
+    '"a" + "b" == data.x',
+    'ce.type.startsWith("a")',
+)
+FILTERS = st.recursive(
+    st.sampled_from(TERMS),
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=2, max_size=4).map(lambda parts: "(" + " && ".join(parts) + ")"),
+        st.lists(inner, min_size=2, max_size=4).map(lambda parts: "(" + " || ".join(parts) + ")"),
+        inner.map(lambda part: f"!({part})"),
+        st.tuples(inner, inner, inner).map(lambda parts: "({} ? {} : {})".format(*parts)),
+        st.tuples(inner, inner).map(lambda parts: "(({}) == ({}))".format(*parts)),
+        inner.map(lambda part: f"cel.bind(v, {part}, v || !v)"),
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(FILTERS)
+def test_meaning_is_kept(text: str) -> None:
+    source = Source(text)
+    parsed, _ = parse(source)
+    assert parsed is not None
+    found, _ = check_filter(text)
+    if found is None:  # the checker sees that it never is a bool
+        return
+    before = found.checked
+    after, again = rewrite(before), simplified(before, source)
+    for event in EVENTS:
+        expected = value(before.expr, event)
+        assert expected == value(after, event), (unparse(after), event)
+        assert expected == value(again.expr, event), (unparse(again.expr), event)
+    assert unparse(after) == unparse(rewrite(again)) or again is before
+
+
+def test_a_rewritten_filter_is_checked_again() -> None:
+    before = checked('ce.x == "a" || ce.x == "b"')
+    after = simplified(before, Source(""))
+    assert after.overloads[after.expr.id][0].function == "@in"
+    assert simplified(checked("data.x == 1"), Source("")).expr == checked("data.x == 1").expr
+
+
+def test_what_the_checker_then_refuses_stays() -> None:
+    before = checked("(true ? 1 : data.x) + 1.5 == data.y")
+    assert simplified(before, Source("")) is before
+
+
+def test_large_constants_stay() -> None:
+    text = '"' + "a" * 200 + '"'
+    for _ in range(6):
+        text = f"({text} + {text})"
+    before = checked(f"{text} == data.x")
+    assert len(unparse(rewrite(before))) < 30_000
+
+
+def test_published_cases_keep_their_values() -> None:
+    """The conformance suite, rewritten: same value or still an error; and what is said about each filter is so."""
+    changed = 0
+    for case in cases():
+        source = Source(case.text, case.id)
+        parsed, _ = parse(source)
+        if parsed is None or not case.checked or case.check_only:
+            continue
+        before = check(resolve(renumber(parsed), case.environment), case.environment, source, DYN)
+        if errors(before.diagnostics):
+            continue
+        after = rewrite(before)
+        run, rewritten = Run(case.bindings, before.expr), Run(case.bindings, after)
+        changed += after != before.expr
+        assert run.same_as(rewritten), (case.id, unparse(after))
+        assert run.steps <= estimate(before).cost.max + 1, case.id
+        for said in analyse(before, source):
+            assert run.value is not True or "never matches" not in said.message, (case.id, said.message)
+            assert run.value is True or "matches every event" not in said.message, (case.id, said.message)
+    assert changed > 300
+
+
+class Run:
+    """One evaluation: its value or `CelError`, and the steps it took."""
+
+    def __init__(self, roots: Mapping[str, Value], e: Expr) -> None:
+        compiled = evaluator(e)
+        frame = Frame(roots, [None] * compiled.variables, MAX_STEPS)
+        self.value: Value = CelError
+        with suppress(CelError):
+            self.value = compiled.run(frame)
+        self.steps = MAX_STEPS - frame.steps
+
+    def same_as(self, other: Run) -> bool:
+        """Whether both erred, or have the same value of the same type."""
+        if CelError in (self.value, other.value):
+            return self.value is other.value
+        return type(self.value) is type(other.value) and same(self.value, other.value)
