@@ -10,21 +10,20 @@ from .diagnostics import Diagnostic
 from .dialects import FILTER_FORMS, FILTERS, Translation
 from .dialects.model import Findings
 from .dialects.subscriptions import DIALECTS, object_to_cel
-from .document import Document, Place, Sequence, items, member, members, plain, read_documents, root
+from .document import Document, Place, Sequence, from_python, items, member, members, plain, read_documents, root
 from .document import Mapping as MappingValue
 from .nodes import conjunction
 from .source import Source, Span
 from .suggest import closest, did_you_mean
+from .trigger_fields import GROUPS, ON_ERROR, VERSIONS
 from .trigger_rules import check_trigger, text_of
 
-GROUP = "eventing.knative.dev"
-_VERSIONS = {f"{GROUP}/v1": "", f"{GROUP}/v1beta1": f"write 'apiVersion: {GROUP}/v1'; nothing else changes"}
 _LISTS = frozenset({"List", "TriggerList"})
 
 
 @dataclass(frozen=True)
 class Trigger:
-    """One Knative Trigger. Strings that the manifest does not give are empty.
+    """One Trigger, Knative's or tricel's own. Strings that the manifest does not give are empty.
 
     `translation` is its filter as CEL, with its own diagnostics. `broker` is `spec.broker`, and `broker_ref` the name in
     `spec.brokerRef`; one of them is empty. `subscriber` is the manifest's value as Python data. `span` points at the
@@ -46,6 +45,11 @@ class Trigger:
         """`namespace/name`, or the name where the manifest has no namespace."""
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
+    @property
+    def on_error(self) -> str:
+        """What the annotation `tricel.dev/on-error` asks for: drop, deliver or fail; empty where it is absent."""
+        return self.annotations.get(ON_ERROR, "")
+
 
 def read_manifests(
     source: Source, *, features: frozenset[str] = frozenset()
@@ -57,8 +61,24 @@ def read_manifests(
     optional Knative features that are on; `cross-namespace-event-links` is known.
     """
     documents, diagnostics = read_documents(source)
+    triggers, found = _read(documents, features)
+    return triggers, (*diagnostics, *found)
+
+
+def read_object(
+    value: Mapping[str, object], label: str, *, features: frozenset[str] = frozenset()
+) -> tuple[tuple[Trigger, ...], tuple[Diagnostic, ...]]:
+    """As `read_manifests`, of one Kubernetes object as Python data. Its text is its JSON; `label` names it."""
+    document, diagnostics = from_python(value, label)
+    triggers, found = _read((document,) if document is not None else (), features)
+    return triggers, diagnostics if document is None else found
+
+
+def _read(
+    documents: Iterable[Document], features: frozenset[str]
+) -> tuple[tuple[Trigger, ...], tuple[Diagnostic, ...]]:
     triggers: list[Trigger] = []
-    found = list(diagnostics)
+    found: list[Diagnostic] = []
     for document in documents:
         findings = Findings()
         places = list(_trigger_places(root(document), findings))
@@ -87,7 +107,9 @@ def changed_immutable_fields(old: Trigger, new: Trigger) -> tuple[Diagnostic, ..
     if old.broker == new.broker:
         return ()
     message = f"'spec.broker' is immutable: it is '{old.broker}' and cannot become '{new.broker}'"
-    return (Diagnostic("TRI317", message, new.source, new.span, "delete the trigger and create it anew"),)
+    return (
+        Diagnostic("TRI317", message, new.source, new.span, "delete the trigger and create it anew", "spec.broker"),
+    )
 
 
 def translate_filter(document: Document) -> Translation:
@@ -181,19 +203,19 @@ def _trigger_places(place: Place, findings: Findings) -> Iterable[Place]:
         for item in items(listed) if listed is not None else ():
             yield from _trigger_places(item, findings)
         return
-    of_knative = version.partition("/")[0] == GROUP
-    if kind != "Trigger" or not (of_knative or not version):
+    if kind != "Trigger" or (version and version.partition("/")[0] not in GROUPS):
         return
     here = member(place, "apiVersion") or member(place, "kind") or place
-    if version in _VERSIONS:
-        if _VERSIONS[version]:
-            findings.report("TRI319", here, f"apiVersion '{version}' is deprecated", _VERSIONS[version])
+    help_ = " or ".join(f"'apiVersion: {each}'" for each, deprecated in VERSIONS.items() if not deprecated)
+    help_ = f"write {help_}"
+    if version in VERSIONS:
+        if VERSIONS[version]:
+            findings.report("TRI319", here, f"apiVersion '{version}' is deprecated", VERSIONS[version])
         yield place
     elif version:
-        help_ = f"write 'apiVersion: {GROUP}/v1'"
         findings.report("TRI318", here, f"apiVersion '{version}' is not supported", help_)
     else:
-        findings.report("TRI311", here, "'apiVersion' is missing", f"write 'apiVersion: {GROUP}/v1'")
+        findings.report("TRI311", here, "'apiVersion' is missing", help_)
         yield place
 
 

@@ -8,23 +8,22 @@ import re
 from .dialects.model import Findings
 from .document import Place, Scalar, member, members
 from .suggest import closest, did_you_mean
-
-CROSS_NAMESPACE = "cross-namespace-event-links"
-INJECTION = "eventing.knative.dev/injection"
-DEPENDENCY = "knative.dev/dependency"
-
-_SPEC = ("broker", "brokerRef", "filter", "filters", "subscriber", "delivery")
-_REFERENCE = ("apiVersion", "kind", "name")
-_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
-_NUMBER = r"\d+(?:[.,]\d+)?"
-_PERIOD = re.compile(
-    rf"[-+]?P(?=[\dT])(?:{_NUMBER}Y)?(?:{_NUMBER}M)?(?:{_NUMBER}W)?(?:{_NUMBER}D)?"
-    rf"(?:T(?=\d)(?:{_NUMBER}H)?(?:{_NUMBER}M)?(?:{_NUMBER}S)?)?",
-    re.ASCII,
+from .trigger_fields import (
+    ABSOLUTE_URI,
+    CROSS_NAMESPACE,
+    DELIVERY,
+    DEPENDENCY,
+    INJECTION,
+    ON_ERROR,
+    ON_ERROR_CHOICES,
+    REFERENCE,
+    SPEC,
+    FieldRow,
+    Shape,
+    names,
 )
-_PERIODS = ("timeout", "backoffDelay", "retryAfterMax")
-_CHOICES = {"backoffPolicy": ("exponential", "linear"), "format": ("binary", "json")}
-_DELIVERY = ("deadLetterSink", "retry", *_PERIODS, *_CHOICES)
+
+_ABSOLUTE = re.compile(ABSOLUTE_URI)
 
 
 def check_trigger(trigger: Place, features: frozenset[str], findings: Findings) -> None:
@@ -39,7 +38,7 @@ def check_trigger(trigger: Place, features: frozenset[str], findings: Findings) 
     if spec is None:
         _missing(trigger, _inside(trigger, "spec"), "give a broker, a subscriber and a filter", findings)
     elif findings.expect_mapping(spec):
-        _unknown_fields(spec, _SPEC, findings)
+        _unknown_fields(spec, names(SPEC), findings)
         _broker(spec, features, findings)
         _destination(spec, "subscriber", findings)
         _delivery(spec, findings)
@@ -69,7 +68,7 @@ def _required(place: Place, name: str, help_: str, findings: Findings) -> None:
 
 
 def _missing(place: Place, path: str, help_: str, findings: Findings) -> None:
-    findings.report("TRI311", place, f"'{path}' is missing", help_)
+    findings.report("TRI311", place, f"'{path}' is missing", help_, field=path)
 
 
 def _unknown_fields(place: Place, known: tuple[str, ...], findings: Findings) -> None:
@@ -106,12 +105,13 @@ def _destination(holder: Place, name: str, findings: Findings) -> None:
     path = _inside(holder, name)
     if reference is None and uri is None:
         message = f"one of '{path}.ref' and '{path}.uri' must be given"
-        findings.report("TRI311", place or holder, message, "say where the events go: 'uri: http://...' or a 'ref'")
+        help_ = "say where the events go: 'uri: http://...' or a 'ref'"
+        findings.report("TRI311", place or holder, message, help_, field=path)
         return
     if reference is not None and findings.expect_mapping(reference):
-        for wanted in _REFERENCE:
-            if wanted != "apiVersion" or not text_of(member(reference, "group")):
-                _required(reference, wanted, "a 'ref' has apiVersion, kind and name", findings)
+        for row in REFERENCE:
+            if row.required and not (row.unless and text_of(member(reference, row.unless))):
+                _required(reference, row.name, "a 'ref' has apiVersion, kind and name", findings)
     text = findings.expect_string(uri) if uri is not None else None
     if uri is None or text is None:
         return
@@ -128,19 +128,20 @@ def _delivery(spec: Place, findings: Findings) -> None:
     delivery = member(spec, "delivery")
     if delivery is None or not findings.expect_mapping(delivery):
         return
-    _unknown_fields(delivery, _DELIVERY, findings)
+    _unknown_fields(delivery, names(DELIVERY), findings)
     if member(delivery, "deadLetterSink") is not None:
         _destination(delivery, "deadLetterSink", findings)
-    for name, entry in members(delivery):
-        if member(delivery, name) is None:
+    for row in DELIVERY:
+        entry = member(delivery, row.name)
+        if entry is None:
             continue
-        if name == "retry":
+        if row.shape is Shape.INTEGER:
             _retry(entry, findings)
-        elif name in _PERIODS:
-            _period(entry, findings, positive=name == "timeout")
-        elif name in _CHOICES and (text := findings.expect_string(entry)) is not None and text not in _CHOICES[name]:
+        elif row.patterns:
+            _period(entry, row, findings)
+        elif row.choices and (text := findings.expect_string(entry)) is not None and text not in row.choices:
             message = f"'{entry.path}' cannot be '{text[:60]}'"
-            findings.report("TRI314", entry, message, f"one of {', '.join(_CHOICES[name])}", at=entry.value.span)
+            findings.report("TRI314", entry, message, f"one of {', '.join(row.choices)}", at=entry.value.span)
 
 
 def _retry(entry: Place, findings: Findings) -> None:
@@ -150,16 +151,16 @@ def _retry(entry: Place, findings: Findings) -> None:
         findings.report("TRI314", entry, message, "write the number of retries", at=entry.value.span)
 
 
-def _period(entry: Place, findings: Findings, *, positive: bool) -> None:
+def _period(entry: Place, row: FieldRow, findings: Findings) -> None:
     text = findings.expect_string(entry)
-    if text is None:
+    if text is None or all(re.fullmatch(pattern, text) for pattern in row.patterns):
         return
     help_ = "write a duration such as 'PT2S' or 'PT1M30S'"
-    if not _PERIOD.fullmatch(text):
+    if re.fullmatch(row.patterns[0], text) and text[-1] in "YMWDHS":
+        findings.report("TRI314", entry, f"'{entry.path}' must not be zero", help_, at=entry.value.span)
+    else:
         message = f"'{entry.path}' is not an ISO 8601 duration: '{text[:60]}'"
         findings.report("TRI314", entry, message, help_, at=entry.value.span)
-    elif positive and not re.search("[1-9]", text):
-        findings.report("TRI314", entry, f"'{entry.path}' must not be zero", help_, at=entry.value.span)
 
 
 def _annotations(metadata: Place, spec: Place | None, findings: Findings) -> None:
@@ -174,6 +175,10 @@ def _annotations(metadata: Place, spec: Place | None, findings: Findings) -> Non
             _injection(entry, text, text_of(member(spec, "broker") if spec is not None else None), findings)
         if name == DEPENDENCY:
             _dependency(entry, text, text_of(member(metadata, "namespace")), findings)
+        if name == ON_ERROR and text not in ON_ERROR_CHOICES:
+            message = f"'{entry.path}' must be one of {', '.join(ON_ERROR_CHOICES)}, not '{text[:60]}'"
+            help_ = "it says what becomes of an event on which the filter errs"
+            findings.report("TRI315", entry, message, help_, at=entry.value.span)
 
 
 def _injection(entry: Place, text: str, broker: str, findings: Findings) -> None:
@@ -197,10 +202,12 @@ def _dependency(entry: Place, text: str, namespace: str, findings: Findings) -> 
         help_ = 'write JSON: {"apiVersion": "...", "kind": "...", "name": "..."}'
         findings.report("TRI315", entry, f"'{entry.path}' is not a reference to an object", help_, at=at)
         return
-    for name in _REFERENCE:
+    for name in (row.name for row in REFERENCE if row.required):
         if not reference.get(name):
-            message = f"'{entry.path}.{name}' is missing"
-            findings.report("TRI315", entry, message, "a reference has apiVersion, kind and name", at=at)
+            path = f"{entry.path}.{name}"
+            help_ = "a reference has apiVersion, kind and name"
+            findings.report("TRI315", entry, f"'{path}' is missing", help_, at=at, field=path)
     if reference.get("namespace") not in (None, "", namespace):
-        message = f"'{entry.path}.namespace' must be the trigger's own namespace, '{namespace}', or absent"
-        findings.report("TRI315", entry, message, "depend on an object of the same namespace", at=at)
+        path = f"{entry.path}.namespace"
+        message = f"'{path}' must be the trigger's own namespace, '{namespace}', or absent"
+        findings.report("TRI315", entry, message, "depend on an object of the same namespace", at=at, field=path)

@@ -16,7 +16,7 @@ def render(diagnostics: Iterable[Diagnostic]) -> str:
 def as_object(d: Diagnostic) -> dict[str, object]:
     """One diagnostic as plain data. Lines and columns count from 1; the end is exclusive."""
     source, span = d.source.resolve(d.span)
-    field = source.field or d.source.field
+    field = d.field or source.field or d.source.field
     if source.parent is not None:
         source, span = source.parent.resolve(source.at)
     start, end = source.position(span.start), source.position(span.end)

@@ -24,14 +24,14 @@ def _one(d: Diagnostic) -> str:
     if not source.text:
         return "\n".join([head, f" --> {visible(source.name)}", *_help(d, "")])
     pad = " " * len(str(at.line))
-    line, before, marked = _window(source.line(at.line), at.column - 1, span)
+    line, before, marked = window(source.line(at.line), at.column - 1, span)
     return "\n".join(
         [
             head,
             f"{pad}--> {_place(source, at)}",
             f"{pad} |",
             f"{at.line} | {line}",
-            f"{pad} | {' ' * _cells(before)}{'^' * max(1, _cells(marked))}",
+            f"{pad} | {' ' * cells(before)}{'^' * max(1, cells(marked))}",
             *_help(d, pad),
         ]
     )
@@ -49,7 +49,7 @@ def _place(source: Source, at: Position) -> str:
     return f"{visible(outer.name)}:{outer.position(span.start).line} {visible(source.field)}"
 
 
-def _window(line: str, column: int, span: Span) -> tuple[str, str, str]:
+def window(line: str, column: int, span: Span) -> tuple[str, str, str]:
     """The part of a line that is shown, the part of it before the place, and the place itself; all made visible."""
     start = max(0, column - _WIDTH // 2) if len(line) > _WIDTH else 0
     end = min(len(line), start + _WIDTH)
@@ -68,5 +68,6 @@ def _shows(c: str) -> bool:
     return c == " " or unicodedata.category(c)[0] not in "CZ"
 
 
-def _cells(text: str) -> int:
+def cells(text: str) -> int:
+    """Terminal columns that a text takes."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)

@@ -36,7 +36,6 @@ NAMES_AND_TYPES = {
         "and double are three types, and the numbers of a JSON payload are double.",
     ),
     "TRI205": Code("error", "message construction", "A filter compares values; it makes no protobuf messages."),
-    "TRI206": Code("error", "optional value", "Optional syntax (`a.?b`, `a[?b]`, `[?a]`) is read but not supported."),
     "TRI207": Code("error", "not a bool", "A filter delivers or not, so its result must be a bool."),
     "TRI208": Code("error", "not a pattern", "The pattern of `matches` is not one that RE2 accepts."),
     "TRI209": Code(
@@ -44,10 +43,31 @@ NAMES_AND_TYPES = {
         "extension used in two ways",
         "An extension attribute is text, or, when selected into, the JSON object in its text. One filter uses it as one.",
     ),
+    "TRI210": Code(
+        "error",
+        "filter too costly",
+        "An estimate of the filter's work for one event, from the sizes that events are taken to have at most, is over "
+        "the limit. Comprehensions in one another multiply, and text that is joined again and again doubles.",
+    ),
     "TRI250": Code(
         "warning",
         "comparison that never holds",
         "Values of these types are never equal in CEL, so the comparison has the same outcome for every event.",
+    ),
+    "TRI251": Code(
+        "warning",
+        "unsatisfiable",
+        "What must hold together can hold for no event, so the filter, or this part of it, never matches.",
+    ),
+    "TRI252": Code(
+        "warning",
+        "always true",
+        "One of the alternatives holds for every event, so the filter, or this part of it, tests nothing.",
+    ),
+    "TRI253": Code(
+        "warning",
+        "redundant term",
+        "Another term says the same or more, so that the outcome is the same without this one, errors included.",
     ),
 }
 
@@ -111,7 +131,7 @@ DIALECT_AND_MANIFEST = {
         "error",
         "unsupported version",
         "The Trigger is of an API version whose meaning is not known here. Supported are "
-        "eventing.knative.dev/v1 and, deprecated, v1beta1.",
+        "eventing.knative.dev/v1, tricel.dev/v1alpha1 and, deprecated, eventing.knative.dev/v1beta1.",
     ),
     "TRI319": Code(
         "warning",
@@ -200,6 +220,25 @@ LOWERING = {
     "TRI401": Code("error", "cannot run", "Neither Spark nor the fallback engine can evaluate the expression."),
 }
 
+ADMISSION = {
+    "TRI501": Code(
+        "error",
+        "not a Trigger",
+        "The object that a cluster asks about is not one Trigger of a version that is known here. It is refused, since "
+        "what cannot be read cannot be checked.",
+    ),
+    "TRI502": Code(
+        "error",
+        "review not finished",
+        "The review of the Trigger took longer than the webhook allows. It is refused; a smaller filter is quicker.",
+    ),
+    "TRI550": Code(
+        "warning",
+        "not native on Spark",
+        "Spark SQL cannot say this part of the filter exactly, so it is evaluated row by row, which is much slower.",
+    ),
+}
+
 EVENTS = {
     "TRI601": Code(
         "error",
@@ -213,6 +252,12 @@ EVENTS = {
     ),
     "TRI603": Code("error", "evaluation error", "A filter cannot be evaluated on an event, and errors end this run."),
     "TRI604": Code("error", "no usable Java", "Spark 4 needs Java 17 or later, which was not found."),
+    "TRI605": Code(
+        "warning",
+        "files left out",
+        "Files below the given paths are not read: their names tell no format, or are hidden (they or a folder above "
+        "them begin with '_' or '.'), which Spark passes over.",
+    ),
 }
 
-CODES: dict[str, Code] = {**SYNTAX, **NAMES_AND_TYPES, **DIALECT_AND_MANIFEST, **LOWERING, **EVENTS}
+CODES: dict[str, Code] = {**SYNTAX, **NAMES_AND_TYPES, **DIALECT_AND_MANIFEST, **LOWERING, **ADMISSION, **EVENTS}

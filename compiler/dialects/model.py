@@ -32,9 +32,11 @@ class Findings:
 
     found: list[Diagnostic] = field(default_factory=list)
 
-    def report(self, code: str, place: Place, message: str, help_: str = "", *, at: Span | None = None) -> None:
-        """Records a problem at a place; `at` overrides what is pointed at."""
-        self.found.append(Diagnostic(code, message, place.source, at or place.at, help_))
+    def report(
+        self, code: str, place: Place, message: str, help_: str = "", *, at: Span | None = None, field: str = ""
+    ) -> None:
+        """Records a problem at a place; `at` overrides what is pointed at, and `field` the path that is named."""
+        self.found.append(Diagnostic(code, message, place.source, at or place.at, help_, field or place.path))
 
     def expect_mapping(self, place: Place) -> bool:
         """Whether the value is a mapping; reports when it is not."""

@@ -7,7 +7,7 @@ from ..nodes import Expr
 from .attributes import attribute
 from .model import Findings, Translation, all_of
 
-_FIELDS = ("source", "type")
+FIELDS = ("source", "type")
 
 
 def to_cel(place: Place) -> Translation:
@@ -22,7 +22,7 @@ def to_cel(place: Place) -> Translation:
 
 
 def _field(name: str, entry: Place, findings: Findings) -> Expr | None:
-    if name in _FIELDS:
+    if name in FIELDS:
         return attribute(name, entry, findings, dotted=False)
     message = f"'{entry.path}': 'sourceAndType' has only 'source' and 'type'"
     findings.report("TRI331", entry, message, "use 'attributes' for other attributes")

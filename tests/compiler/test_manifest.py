@@ -173,6 +173,8 @@ CHANGES = [
     ("namespace: shop}", "annotations: {a: 5}}", ["TRI310"]),
     ("namespace: shop}", "annotations: {eventing.knative.dev/injection: maybe}}", ["TRI315"]),
     ("namespace: shop}", "annotations: {knative.dev/dependency: '[]'}}", ["TRI315"]),
+    ("namespace: shop}", "annotations: {tricel.dev/on-error: ignore}}", ["TRI315"]),
+    ("namespace: shop}", "annotations: {tricel.dev/on-error: deliver}}", []),
     ("  broker: default", "  broker: a\n  broker: b", ["TRI302"]),
     ("kind: Trigger", "kind: Trigger\n1: 2", ["TRI303"]),
     ("broker: default", "broker: !secret default", ["TRI304"]),
