@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, assert_never
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tricel.compiler import celtypes as t
-from tricel.compiler.nodes import Comprehension, Expr, MacroKind
+from tricel.compiler.nodes import Comprehension, MacroKind
 
-from . import dynamic
+from . import dynamic, made
 from .reasons import NotNative
-from .sql import Sql, boolean, deepest
+from .sparktypes import SparkType
+from .sql import Sql, boolean, deepest, literal
 
 if TYPE_CHECKING:
     from .lower import Lowering
 
 _LAMBDA_DEPTH = 3
+_NATIVE = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE, MacroKind.FILTER, MacroKind.MAP})
 
 
 def comprehension(lowering: Lowering, e: Comprehension, scope: dict[str, Sql]) -> Sql:
@@ -24,8 +26,13 @@ def comprehension(lowering: Lowering, e: Comprehension, scope: dict[str, Sql]) -
     Raises:
         NotNative: where Spark has no exact form.
     """
-    source = lowering.lower(e.range, scope)
-    return lowering.let(source, lambda s: _over(lowering, e, _items(lowering, s), scope))
+    if e.second or e.macro not in _NATIVE:
+        raise NotNative(f"the macro '{e.macro}' with {'two variables' if e.second else 'its own kind of result'}")
+    source = lowering.parts(e.range, scope)
+    if source.keys is not None:
+        names = made.made_list([literal(k, t.STRING) for k in source.keys])
+        source = made.when_certain(source.items or (), lowering.whole(names))
+    return lowering.let(lowering.whole(source), lambda s: _over(lowering, e, _items(lowering, s), scope))
 
 
 def _items(lowering: Lowering, source: Sql) -> Sql:
@@ -37,29 +44,52 @@ def _items(lowering: Lowering, source: Sql) -> Sql:
         return Sql(text, t.JSON_LIST, from_json=source.from_json, depth=source.depth + 4)
     if source.type.name == "list":
         return source
-    if source.type.name == "map" and source.shape is not None:
-        return Sql(f"map_keys({source.text})", t.list_of(t.STRING), depth=source.depth + 1)
+    shape = source.shape
+    if source.type.name == "map" and shape is not None:
+        keys_shape = SparkType("array", element=shape.key)
+        return Sql(
+            f"map_keys({source.text})", t.list_of(source.type.params[0]), depth=source.depth + 1, shape=keys_shape
+        )
     raise NotNative(f"a comprehension over a value of type '{source.type}'")
 
 
+@dataclass(frozen=True, slots=True)
+class _Each:
+    """What a macro ranges over: the array, the lambda's variable, and the element that the variable stands for."""
+
+    items: Sql
+    variable: str
+    element: Sql
+
+    def transform(self, value: Sql) -> Sql:
+        """The array of `value` for each element."""
+        text = f"transform({self.items.text}, {self.variable} -> {value.text})"
+        return Sql(text, t.list_of(value.type), depth=deepest((self.items, value)) + _LAMBDA_DEPTH)
+
+
 def _over(lowering: Lowering, e: Comprehension, items: Sql, scope: dict[str, Sql]) -> Sql:
-    element = lowering.element(items)
-    inner = {**scope, e.variable: element}
+    each = _Each(items, *lowering.element(items))
+    inner = {**scope, e.variable: each.element}
     match e.macro:
         case MacroKind.ALL:
             test = lowering.condition(e.body, inner)
-            return _boolean(f"forall({items.text}, {element.text} -> {test.text})", items, test)
+            return _boolean(f"forall({items.text}, {each.variable} -> {test.text})", items, test)
         case MacroKind.EXISTS:
             test = lowering.condition(e.body, inner)
-            return replace(_boolean(f"NOT forall({items.text}, {element.text} -> NOT {test})", items, test), infix=True)
+            return replace(
+                _boolean(f"NOT forall({items.text}, {each.variable} -> NOT {test})", items, test), infix=True
+            )
         case MacroKind.EXISTS_ONE:
-            return _exists_one(lowering, items, element, lowering.condition(e.body, inner))
+            return _exists_one(lowering, each, lowering.condition(e.body, inner))
         case MacroKind.FILTER:
-            return _filter(lowering, items, element, lowering.condition(e.body, inner))
+            return _filter(lowering, each, lowering.condition(e.body, inner))
+        case MacroKind.MAP if e.condition is not None:
+            kept = _filter(lowering, each, lowering.condition(e.condition, inner))
+            return lowering.let(kept, lambda k: _map_kept(lowering, e, k, scope))
         case MacroKind.MAP:
-            return _map(lowering, e.condition, items, element, e.body, inner)
+            return _map(lowering, each, lowering.lower(e.body, inner))
         case _:
-            assert_never(e.macro)
+            raise NotNative(f"the macro '{e.macro}'")
 
 
 def _boolean(text: str, *operands: Sql) -> Sql:
@@ -67,52 +97,41 @@ def _boolean(text: str, *operands: Sql) -> Sql:
     return replace(found, depth=found.depth + _LAMBDA_DEPTH)
 
 
-def _exists_one(lowering: Lowering, items: Sql, element: Sql, test: Sql) -> Sql:
-    outcomes = _transform(items, element, test)
+def _exists_one(lowering: Lowering, each: _Each, test: Sql) -> Sql:
     b = lowering.variable()
 
     def count(tested: Sql) -> Sql:
         text = f"array_size(filter({tested}, {b} -> {b})) = 1"
         return boolean(f"CASE WHEN forall({tested}, {b} -> {b} IS NOT NULL) THEN {text} END", (tested,))
 
-    return lowering.let(outcomes, count)
+    return lowering.let(each.transform(test), count)
 
 
-def _filter(lowering: Lowering, items: Sql, element: Sql, test: Sql) -> Sql:
+def _filter(lowering: Lowering, each: _Each, test: Sql) -> Sql:
     """Elements and outcomes go into one array first, so that the test is written, and run, once."""
-    pairs = _transform(
-        items, element, Sql(f"struct({element.text} AS x, {test.text} AS ok)", t.DYN, depth=test.depth + 1)
-    )
+    items = each.items
+    pairs = each.transform(Sql(f"struct({each.element.text} AS x, {test.text} AS ok)", t.DYN, depth=test.depth + 1))
     p = lowering.variable()
 
     def keep(tested: Sql) -> Sql:
         kept = f"transform(filter({tested}, {p} -> {p}.ok), {p} -> {p}.x)"
         text = f"CASE WHEN forall({tested}, {p} -> {p}.ok IS NOT NULL) THEN {kept} END"
-        return Sql(text, items.type, from_json=items.from_json, depth=3, shape=items.shape)
+        return Sql(text, items.type, nan=items.nan, from_json=items.from_json, depth=3, shape=items.shape)
 
     return lowering.let(pairs, keep)
 
 
-def _map(
-    lowering: Lowering, condition: Expr | None, items: Sql, element: Sql, body: Expr, scope: dict[str, Sql]
-) -> Sql:
-    if condition is not None:
-        kept = _filter(lowering, items, element, lowering.condition(condition, scope))
-        again = lowering.element(kept)
-        scope = {k: (again if v is element else v) for k, v in scope.items()}
-        return lowering.let(kept, lambda k: _map(lowering, None, k, again, body, scope))
-    value = lowering.lower(body, scope)
-    if value.shape is not None:
-        raise NotNative("a list of columns' containers")
+def _map_kept(lowering: Lowering, e: Comprehension, kept: Sql, scope: dict[str, Sql]) -> Sql:
+    each = _Each(kept, *lowering.element(kept))
+    return _map(lowering, each, lowering.lower(e.body, {**scope, e.variable: each.element}))
+
+
+def _map(lowering: Lowering, each: _Each, value: Sql) -> Sql:
     y = lowering.variable()
+    shape = None if value.shape is None else SparkType("array", element=value.shape)
 
-    def certain(made: Sql) -> Sql:
-        text = f"CASE WHEN forall({made}, {y} -> {y} IS NOT NULL) THEN {made.text} END"
-        return Sql(text, t.list_of(value.type), nan=value.nan, from_json=value.from_json, depth=2)
+    def certain(results: Sql) -> Sql:
+        text = f"CASE WHEN forall({results}, {y} -> {y} IS NOT NULL) THEN {results.text} END"
+        return Sql(text, t.list_of(value.type), nan=value.nan, from_json=value.from_json, depth=2, shape=shape)
 
-    return lowering.let(_transform(items, element, value), certain)
-
-
-def _transform(items: Sql, element: Sql, value: Sql) -> Sql:
-    text = f"transform({items.text}, {element.text} -> {value.text})"
-    return Sql(text, t.list_of(value.type), depth=deepest((items, value)) + _LAMBDA_DEPTH)
+    return lowering.let(each.transform(value), certain)

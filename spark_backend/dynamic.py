@@ -28,12 +28,12 @@ def string(v: Sql) -> str:
 
 
 def double(v: Sql) -> str:
-    """A number, as a double."""
+    """A number, as a double. There is one zero: of all the ways to write it in JSON, Spark keeps `-0e0` negative."""
+    number = f"{v.read('double')} + 0D"
     if v.from_json:
-        guarded = _if_schema(v, "NOT IN ('STRING', 'BOOLEAN')", v.read("double"))
+        guarded = _if_schema(v, "NOT IN ('STRING', 'BOOLEAN')", number)
     else:
-        kind = f"schema_of_variant({v})"
-        guarded = f"CASE WHEN {kind} IN {_NUMBER_TYPES} OR startswith({kind}, 'DECIMAL') THEN {v.read('double')} END"
+        guarded = f"CASE WHEN {is_number_kind(f'schema_of_variant({v})')} THEN {number} END"
     return f"CASE WHEN {v.read('double')} IS NOT NULL THEN {guarded} END"
 
 
@@ -48,9 +48,8 @@ def double_holds(v: Sql, test: str) -> str:
     read = v.read("double")
     if v.from_json:
         return f"CASE WHEN {read} {test} THEN schema_of_variant({v}) NOT IN ('STRING', 'BOOLEAN') END"
-    kind = f"schema_of_variant({v})"
     nan = f" AND NOT isnan({read})" if test[0] == ">" else ""
-    return f"CASE WHEN {read} {test}{nan} THEN {kind} IN {_NUMBER_TYPES} OR startswith({kind}, 'DECIMAL') END"
+    return f"CASE WHEN {read} {test}{nan} THEN {is_number_kind(f'schema_of_variant({v})')} END"
 
 
 def bool_(v: Sql) -> str:
@@ -72,6 +71,37 @@ def entries(v: Sql) -> str:
 def is_object(v: Sql) -> str:
     """Whether it is an object; TRUE or FALSE, never NULL."""
     return f"{v.read('struct<>')} IS NOT NULL"
+
+
+def is_list(v: Sql) -> str:
+    """Whether it is a list; TRUE or FALSE, never NULL. The elements are not read."""
+    return f"{v.read('array<struct<>>')} IS NOT NULL"
+
+
+def is_container(v: Sql) -> str:
+    """Whether it is a list or an object; TRUE or FALSE, never NULL."""
+    return f"({is_list(v)} OR {is_object(v)})"
+
+
+def is_number_kind(kind: str) -> str:
+    """Whether a scalar's schema, as SQL text, is a number's."""
+    return f"{kind} IN {_NUMBER_TYPES} OR startswith({kind}, 'DECIMAL')"
+
+
+def is_number_or_bool(v: Sql) -> str:
+    """Whether it is a number or a truth value; TRUE or FALSE, never NULL."""
+    return f"({double(v)} IS NOT NULL OR {bool_(v)} IS NOT NULL)"
+
+
+def type_name(v: Sql) -> str:
+    """The name that CEL's `type()` gives to the value's type."""
+    kind = f"schema_of_variant({v})"
+    scalars = (
+        "WHEN 'STRING' THEN 'string' WHEN 'BOOLEAN' THEN 'bool' WHEN 'VOID' THEN 'null_type' WHEN 'BINARY' THEN 'bytes'"
+    )
+    number = "'double'" if v.from_json else f"CASE WHEN {is_number_kind(kind)} THEN 'double' END"
+    branches = f"WHEN {is_list(v)} THEN 'list' WHEN {is_object(v)} THEN 'map'"
+    return f"CASE {branches} WHEN {exists(v)} THEN CASE {kind} {scalars} ELSE {number} END END"
 
 
 def is_null(v: Sql) -> str:

@@ -73,11 +73,15 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where everything is. `taken` are column names in lower case, which variables of the SQL must avoid."""
+    """Where everything is. `taken` are column names in lower case, which variables of the SQL must avoid.
+
+    `check_json`: the session's parser takes JSON that is none, so JSON text is checked first (see `jsontext`).
+    """
 
     attributes: Attributes | None
     roots: Mapping[str, Root]
     taken: frozenset[str] = frozenset()
+    check_json: bool = False
 
     def environment(self, base: Environment) -> Environment:
         """`base` with the types that the columns have."""
@@ -113,8 +117,8 @@ DEFAULT = Layout(
 """Flat columns, an `extensions` map, `data` as JSON text: what `tricel compile` shows."""
 
 
-def recognise(schema: Any, environment: Environment = CLOUD_EVENT) -> Layout:
-    """The layout of a DataFrame with this `pyspark.sql.types.StructType`.
+def recognise(schema: Any, environment: Environment = CLOUD_EVENT, *, check_json: bool = False) -> Layout:
+    """The layout of a DataFrame with this `pyspark.sql.types.StructType`, in a session that is as `check_json` says.
 
     Raises:
         LayoutError: where a column is ambiguous or of a type that cannot hold its root.
@@ -126,7 +130,7 @@ def recognise(schema: Any, environment: Environment = CLOUD_EVENT) -> Layout:
     for root, type_ in environment.roots:
         if root != "ce" and root in columns:
             roots[root] = _root(columns[root], type_, attributes)
-    return Layout(attributes, roots, frozenset(n.lower() for n in columns))
+    return Layout(attributes, roots, frozenset(n.lower() for n in columns), check_json)
 
 
 def _attributes(columns: Mapping[str, Column]) -> Attributes:

@@ -14,6 +14,7 @@ from tricel.compiler.celtypes import CelType, Record
 from tricel.compiler.check import Checked, extension_name
 from tricel.compiler.functions import BY_CALL, Overload
 from tricel.compiler.nodes import (
+    ADD,
     AND,
     CONDITIONAL,
     EQUALS,
@@ -25,7 +26,9 @@ from tricel.compiler.nodes import (
     LESS_EQUALS,
     NOT,
     NOT_EQUALS,
+    OPTIONAL_INDEX,
     OR,
+    Bind,
     Call,
     Comprehension,
     Expr,
@@ -39,9 +42,10 @@ from tricel.compiler.nodes import (
     Select,
 )
 
-from . import dynamic, equality, membership, special
+from . import access, dynamic, equality, made, membership, special
 from .capability import reason_for
 from .comprehensions import comprehension
+from .jsontext import parsed
 from .layout import Held, Layout, Root
 from .lowerings import NATIVE
 from .reasons import NotNative
@@ -54,6 +58,10 @@ MAX_SQL = 1_000_000
 """Characters of SQL that one conjunct may become."""
 _LET_DEPTH = 3
 _JSON_MEDIA_TYPE = text_literal(r"(?i)\A[^;]*[/+]json[ \t]*(?:;|\z)")
+_BARE = frozenset({t.NULL, t.BOOL, t.INT, t.STRING, t.BYTES, t.TIMESTAMP, t.DURATION, t.TYPE})
+"""Types whose equality writes each operand once."""
+_ADD_LIST = "add_list"
+_TYPE_NAMES = {t.TIMESTAMP: "google.protobuf.Timestamp", t.DURATION: "google.protobuf.Duration"}
 _ORDERING = frozenset({LESS, LESS_EQUALS, GREATER, GREATER_EQUALS})
 
 
@@ -68,6 +76,18 @@ class Lowering:
 
     def lower(self, e: Expr, scope: dict[str, Sql]) -> Sql:
         """The SQL of `e`; `scope` holds comprehension variables.
+
+        Raises:
+            NotNative: where there is no exact form.
+        """
+        return self.whole(self.parts(e, scope))
+
+    def whole(self, value: Sql) -> Sql:
+        """A value that SQL has; a list or map written in the filter is made."""
+        return value if value.items is None else made.whole(self, value)
+
+    def parts(self, e: Expr, scope: dict[str, Sql]) -> Sql:
+        """The SQL of `e`, where a list or map written in the filter is left as its parts.
 
         Raises:
             NotNative: where there is no exact form.
@@ -88,7 +108,7 @@ class Lowering:
         if found.type == t.JSON:
             return self.let(found, lambda v: replace(_read(v, t.BOOL), cheap=False))
         if found.type != t.BOOL:
-            raise NotNative(f"a value of type '{found.type}' where a bool is needed")
+            return Sql("CAST(NULL AS BOOLEAN)", t.BOOL)
         return found
 
     def variable(self) -> str:
@@ -99,22 +119,28 @@ class Lowering:
             if fresh not in self.layout.taken:
                 return fresh
 
-    def element(self, items: Sql) -> Sql:
-        """A fresh variable for the elements of a list."""
+    def element(self, items: Sql) -> tuple[str, Sql]:
+        """A fresh variable for the elements of a list, and the element that it stands for."""
         variable = self.variable()
         if items.shape is not None and items.shape.element is not None:
-            return column(variable, items.shape.element)
-        return Sql(variable, items.type.params[0], cheap=True, nan=items.nan, from_json=items.from_json)
+            return variable, column(variable, items.shape.element)
+        return variable, Sql(variable, items.type.params[0], cheap=True, nan=items.nan, from_json=items.from_json)
 
     def let(self, value: Sql, body: Callable[[Sql], Sql]) -> Sql:
         """`body` of a value that may then be written many times."""
         if value.cheap:
             return body(value)
+        if value.items is not None:
+            return self.lets(value.items, lambda items: body(replace(value, items=tuple(items), cheap=True)))
         variable = self.variable()
-        inner = body(replace(value, text=variable, infix=False, joined_by="", cheap=True, path=None, depth=0))
+        inner = self.whole(
+            body(replace(value, text=variable, infix=False, joined_by="", cheap=True, path=None, depth=0))
+        )
         text = f"get(transform(array({value.text}), {variable} -> {inner.text}), 0)"
         depth = max(value.depth, inner.depth) + _LET_DEPTH
-        return replace(inner, text=text, infix=False, joined_by="", cheap=False, path=None, depth=depth, truth="")
+        return replace(
+            inner, text=text, infix=False, joined_by="", cheap=False, path=None, depth=depth, truth="", literal=None
+        )
 
     def lets(self, values: Sequence[Sql], body: Callable[[list[Sql]], Sql], only: Sequence[int] | None = None) -> Sql:
         """`let` for several values; `only` names the positions to bind."""
@@ -140,6 +166,8 @@ class Lowering:
                 return _lit(e)
             case Ident():
                 return self._ident(e, scope)
+            case Select(optional=True):
+                raise NotNative("optional values")
             case Select(operand=operand, field=key):
                 return self._member(e, operand, key, scope)
             case Has(operand=operand, field=key):
@@ -148,10 +176,18 @@ class Lowering:
                 return self._call(e, scope)
             case Comprehension():
                 return comprehension(self, e, scope)
-            case ListExpr():
-                raise NotNative("a list made in the filter")
-            case MapExpr() | Message():
-                raise NotNative("a map made in the filter")
+            case ListExpr(items=items):
+                if e.optional:
+                    raise NotNative("optional values")
+                return made.made_list([self.parts(i, scope) for i in items])
+            case MapExpr(entries=entries):
+                if any(entry.optional for entry in entries):
+                    raise NotNative("optional values")
+                return made.made_map(self, e, scope)
+            case Bind():
+                return self.let(self.parts(e.value, scope), lambda v: self.lower(e.body, {**scope, e.variable: v}))
+            case Message():
+                raise NotNative("a message made in the filter")
             case _:
                 assert_never(e)
 
@@ -161,7 +197,7 @@ class Lowering:
         if e.name == "ce":
             raise NotNative("all attributes as one map")
         if self.checked.environment.root(e.name) is None:
-            raise NotNative("types as values")
+            return literal(e.name, t.TYPE)
         return self._root(e.name)
 
     def _root(self, root: str) -> Sql:
@@ -169,7 +205,7 @@ class Lowering:
         if where is None:
             raise NotNative(f"the events have no column '{root}'")
         if where.held is Held.JSON_TEXT:
-            return self.document(root, body_text(where))
+            return self.document(root, body_text(where, checked=self.layout.check_json))
         return column(where.column.text, where.column.type)
 
     def _member(self, e: Expr, operand: Expr, key: str, scope: dict[str, Sql]) -> Sql:
@@ -182,8 +218,8 @@ class Lowering:
         attribute = extension_name(operand)
         if attribute in self.checked.json_extensions and "ce" not in scope and attribute is not None:
             text = self.attribute(attribute)
-            return self.document(f"ce_{len(attribute)}_{attribute}", f"try_parse_json({text.text})")
-        return self.lower(operand, scope)
+            return self.document(f"ce_{len(attribute)}_{attribute}", parsed(text.text, checked=self.layout.check_json))
+        return self.parts(operand, scope)
 
     def attribute(self, attribute: str) -> Sql:
         """An attribute of the event."""
@@ -204,6 +240,8 @@ class Lowering:
 
     def field(self, holder: Sql, key: str | int) -> Sql:
         """One field of a value, or one element of a list by a constant index."""
+        if holder.items is not None:
+            return made.item(self, holder, key)
         if holder.type == t.JSON:
             if in_path(key):
                 return holder.at(key)
@@ -234,6 +272,8 @@ class Lowering:
         if isinstance(operand, Ident) and operand.name == "ce" and "ce" not in scope:
             return self.has_attribute(key)
         holder = self._holder(operand, scope)
+        if holder.items is not None:
+            return made.has_key(holder, key)
         if holder.type == t.JSON:
             return self.let(holder, lambda v: self._has_dynamic(v, key))
         if holder.shape is None:
@@ -274,28 +314,44 @@ class Lowering:
             return self._conditional(*args, scope=scope)
         if e.function == INDEX:
             return self._index(e, args, scope)
+        if e.function == OPTIONAL_INDEX:
+            raise NotNative("optional values")
         if e.function == IN:
             return membership.contains(self, args[0], args[1], scope)
-        rows = self.checked.overloads[e.id]
+        rows = self.checked.overloads.get(e.id, ())
+        if not rows:
+            raise NotNative("a call that was not checked")
         if rows[0].id in special.SPECIAL and len(rows) == 1:
             return special.SPECIAL[rows[0].id](self, args, scope)
-        operands = [self.lower(a, scope) for a in args]
+        operands = [self.parts(a, scope) for a in args]
         if e.function in (EQUALS, NOT_EQUALS):
             return self._equality(operands, negated=e.function == NOT_EQUALS)
+        if e.function == "type":
+            return self.let(operands[0], _type_name)
+        if e.function == "dyn":
+            return operands[0]
+        if e.function == "size" and operands[0].items is not None:
+            return made.size(operands[0])
+        if e.function == ADD and any(o.type.name == "list" for o in operands):
+            return self._add_lists(operands)
+        operands = [self.whole(o) for o in operands]
         if e.function in _ORDERING:
             operands = _comparable(operands)
         return self._apply(BY_CALL[e.function, e.target is not None], operands)
 
+    def _add_lists(self, operands: list[Sql]) -> Sql:
+        return made.concatenated(self, *(_read(o, t.JSON_LIST) if o.type == t.JSON else o for o in operands))
+
     def _equality(self, operands: list[Sql], *, negated: bool) -> Sql:
-        simple = operands[0].type == operands[1].type and operands[0].type not in (t.DOUBLE, t.JSON)
-        found = self.lets(operands, lambda o: equality.equals(*o), [] if simple else None)
+        simple = operands[0].type == operands[1].type and operands[0].type in _BARE
+        found = self.lets(operands, lambda o: equality.equals(self, *o), [] if simple else None)
         return boolean(f"NOT {found}", (found,), infix=True) if negated else found
 
     def _conditional(self, test: Expr, then: Expr, other: Expr, *, scope: dict[str, Sql]) -> Sql:
         condition = self.condition(test, scope)
         a, b = self.lower(then, scope), self.lower(other, scope)
         if a.type != b.type:
-            a, b = _as_variant(a), _as_variant(b)
+            a, b = made.as_variant(a), made.as_variant(b)
         if a.shape != b.shape:
             raise NotNative("the two results have different columns' types")
 
@@ -308,17 +364,24 @@ class Lowering:
 
     def _index(self, e: Call, args: tuple[Expr, ...], scope: dict[str, Sql]) -> Sql:
         key = args[1]
-        if not (isinstance(key, Lit) and isinstance(key.value, str | int) and not isinstance(key.value, bool)):
-            raise NotNative("an index or key that is computed")
-        if isinstance(key.value, str):
+        if isinstance(key, Lit) and isinstance(key.value, str):
             return self._member(e, args[0], key.value, scope)
-        return self.field(self._holder(args[0], scope), key.value)
+        if isinstance(args[0], Ident) and args[0].name == "ce" and "ce" not in scope:
+            raise NotNative("a computed attribute name: attributes differ in type")
+        holder = self._holder(args[0], scope)
+        if isinstance(key, Lit) and isinstance(key.value, int) and not isinstance(key.value, bool):
+            return self.field(holder, key.value)
+        return self.lets([holder, self.lower(key, scope)], lambda o: access.computed(self, *o))
+
+    def typed(self, text: str, s: SparkType, depth: int) -> Sql:
+        """A part of a typed column as a CEL value."""
+        return column(text, s, depth)
 
     def _apply(self, rows: Sequence[Overload], operands: list[Sql]) -> Sql:
         """The call of whichever overload fits the values: one, or a choice made by the values' kinds."""
         rows = [row for row in rows if _may_take(row, operands)]
         for row in rows:
-            if row.id not in NATIVE:
+            if row.id not in NATIVE and row.id != _ADD_LIST:
                 raise NotNative(reason_for(row.id))
         if not rows:
             raise NotNative("the columns' types fit no overload")
@@ -329,24 +392,33 @@ class Lowering:
             branches = [self._one(row, bound) for row in rows]
             tests = [_fits(row, bound) for row in rows]
             if any(b.type != branches[0].type for b in branches):
-                raise NotNative("the result's type depends on the values")
+                branches = [made.as_variant(b) for b in branches]
             text = " ".join(f"WHEN {test} THEN {b.text}" for test, b in zip(tests, branches, strict=True))
-            return Sql(
-                f"CASE {text} END", branches[0].type, nan=any(b.nan for b in branches), depth=deepest(branches) + 1
-            )
+            json, nan = all(b.from_json for b in branches), any(b.nan for b in branches)
+            return Sql(f"CASE {text} END", branches[0].type, nan=nan, from_json=json, depth=deepest(branches) + 1)
 
         return self.lets(operands, choose)
 
     def _one(self, row: Overload, operands: list[Sql]) -> Sql:
+        if row.id == _ADD_LIST:
+            return self._add_lists(operands)
         lowering = NATIVE[row.id]
         given = [_convert(o, p) for o, p in zip(operands, row.params, strict=True)]
 
         def emit(bound: list[Sql]) -> Sql:
             text = lowering.template(*bound)
             truth = _number_test(row, operands)
-            return Sql(text, row.result, infix=lowering.infix, nan=lowering.nan, depth=deepest(bound) + 1, truth=truth)
+            return Sql(
+                text,
+                row.result,
+                infix=lowering.infix,
+                nan=lowering.nan,
+                depth=deepest(bound) + lowering.depth,
+                truth=truth,
+            )
 
-        repeated = [i for i in lowering.twice if given[i].type != t.DOUBLE or given[i].nan or len(lowering.twice) == 1]
+        written_once = row.params == (t.DOUBLE, t.DOUBLE)
+        repeated = [i for i in lowering.twice if not written_once or given[i].nan]
         return self.lets(given, emit, repeated)
 
 
@@ -357,17 +429,20 @@ def document_variable(key: str) -> str:
     )
 
 
-def body_text(where: Root) -> str:
+def body_text(where: Root, *, checked: bool = False) -> str:
     """The SQL that parses an event's payload: JSON by its media type or in its absence, else a string.
 
     A media type is JSON when its subtype is `json` or ends with `+json` (CloudEvents JSON format 1.0.2, section 3.1).
+    `checked` is that of `parsed`.
     """
     text = where.column.text
+    plain = f"collate({text}, 'UTF8_BINARY')" if checked and where.column.type.collated else text
+    value = parsed(plain, checked=checked)
     if where.media_type is None:
-        return f"try_parse_json({text})"
+        return value
     is_json = f"{where.media_type} IS NULL OR {where.media_type} = 'application/json'"
     is_json += f" OR rlike({where.media_type}, {_JSON_MEDIA_TYPE})"
-    return f"CASE WHEN {is_json} THEN try_parse_json({text}) ELSE CAST({text} AS VARIANT) END"
+    return f"CASE WHEN {is_json} THEN {value} ELSE CAST({text} AS VARIANT) END"
 
 
 def column(text: str, s: SparkType, depth: int = 0) -> Sql:
@@ -383,8 +458,11 @@ def column(text: str, s: SparkType, depth: int = 0) -> Sql:
         case "array":
             whole = f"CASE WHEN array_size(array_compact({text})) = array_size({text}) THEN {text} END"
             return Sql(whole, type_, cheap=True, depth=depth + 3, shape=s)
-        case "struct" | "map":
+        case "struct":
             return Sql(text, type_, cheap=True, depth=depth, shape=s)
+        case "map":
+            present = f"map_filter({text}, (k, v) -> v IS NOT NULL)"
+            return Sql(present, type_, cheap=True, depth=depth + 2, shape=s)
         case _:
             if type_ == t.DYN:
                 raise NotNative(f"a column of type {s.name}")
@@ -396,7 +474,7 @@ _MIRRORED = {LESS: ">", LESS_EQUALS: ">=", GREATER: "<", GREATER_EQUALS: "<="}
 
 def _number_test(row: Overload, operands: list[Sql]) -> str:
     """The `truth` of an ordering between a dynamic value and a number written in the filter."""
-    if row.function not in _ORDERING or row.params[0] != t.DOUBLE:
+    if row.function not in _ORDERING or row.params != (t.DOUBLE, t.DOUBLE):
         return ""
     a, b = operands
     if a.type == t.JSON and b.literal is not None:
@@ -407,23 +485,16 @@ def _number_test(row: Overload, operands: list[Sql]) -> str:
 
 
 def _comparable(operands: list[Sql]) -> list[Sql]:
-    """Two numbers to be ordered, as one type where a literal makes that exact; anything else as it is."""
-    a, b = operands
-    if a.type == t.JSON and b.type in (t.INT, t.UINT):
-        return [a, equality.exact_double(b)]
-    if b.type == t.JSON and a.type in (t.INT, t.UINT):
-        return [equality.exact_double(a), b]
-    if {a.type, b.type} <= t.NUMBERS and a.type != b.type:
-        return list(equality.as_one_number_type(a, b))
-    return operands
+    """Two numbers to be ordered, in one type; anything else as it is."""
+    return list(equality.comparable(*operands))
 
 
 def _lit(e: Lit) -> Sql:
     match e.kind, e.value:
         case LitKind.NULL, _:
             return Sql("parse_json('null')", t.NULL, cheap=True)
-        case LitKind.BYTES, _:
-            raise NotNative("bytes")
+        case LitKind.BYTES, bytes() as value:
+            return Sql(f"X'{value.hex()}'", t.BYTES, cheap=True, literal=value)
         case kind, bool() | int() | float() | str() as value:
             return literal(value, CelType(kind.value))
         case _:
@@ -444,8 +515,14 @@ def _fit(o: Sql, wanted: CelType) -> bool:
 
 def _fits(row: Overload, operands: list[Sql]) -> str:
     """Whether the values are of the kinds that the overload takes; TRUE or FALSE."""
-    tests = [f"{_convert(o, p)} IS NOT NULL" for o, p in zip(operands, row.params, strict=True) if o.type == t.JSON]
+    tests = [_is_kind(o, p) for o, p in zip(operands, row.params, strict=True) if o.type == t.JSON]
     return " AND ".join(tests)
+
+
+def _is_kind(v: Sql, wanted: CelType) -> str:
+    if wanted.name in ("list", "map"):
+        return dynamic.is_list(v) if wanted.name == "list" else dynamic.is_object(v)
+    return f"{_read(v, wanted)} IS NOT NULL"
 
 
 def _convert(o: Sql, wanted: CelType) -> Sql:
@@ -459,9 +536,9 @@ def _read(v: Sql, wanted: CelType) -> Sql:
     return found
 
 
-def _as_variant(x: Sql) -> Sql:
-    if x.type == t.JSON:
-        return x
-    if x.type in (t.BOOL, t.DOUBLE, t.STRING):
-        return Sql(f"CAST({x.text} AS VARIANT)", t.JSON, from_json=not x.nan, depth=x.depth + 1)
-    raise NotNative(f"'{x.type}' and another type from one conditional")
+def _type_name(v: Sql) -> Sql:
+    """`type(v)`, by name."""
+    if v.type == t.JSON:
+        return Sql(dynamic.type_name(v), t.TYPE, depth=v.depth + 2)
+    known = "map" if isinstance(v.type, Record) else _TYPE_NAMES.get(v.type, v.type.name)
+    return made.when_certain([v], literal(known, t.TYPE))

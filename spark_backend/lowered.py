@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tricel.compiler import (
+    Checked,
     CheckedFilter,
     CompileError,
     Diagnostic,
@@ -17,6 +18,7 @@ from tricel.compiler import (
     conjuncts,
     errors,
     requirements,
+    simplified,
     unparse,
 )
 
@@ -32,7 +34,7 @@ class Conjunct:
     """One operand of a filter's top-level `&&`.
 
     `sql` is a Spark SQL condition of its own, NULL where the conjunct errs; empty when not native, and then `reason`
-    says why Spark cannot evaluate it.
+    says why Spark cannot evaluate it and `engine` what does.
     """
 
     expr: Expr
@@ -40,6 +42,7 @@ class Conjunct:
     native: bool
     reason: str = ""
     sql: str = ""
+    engine: str = ""
     body: Sql | None = field(default=None, repr=False)
     documents: tuple[tuple[str, str], ...] = field(default=(), repr=False)
 
@@ -48,14 +51,15 @@ class Conjunct:
 class CompiledFilter:
     """A filter, checked and lowered for a layout.
 
-    `conjuncts` hold together what the filter means; those that are native run first, as one condition `native_sql`.
+    `lowered` is the expression as it was simplified. `conjuncts` hold together what it means; those that are native
+    run first, as one condition `native_sql`.
     """
 
     checked: CheckedFilter
+    lowered: Checked
     layout: Layout
     engine: str
     conjuncts: tuple[Conjunct, ...]
-    lowering_diagnostics: tuple[Diagnostic, ...] = ()
 
     @property
     def cel(self) -> str:
@@ -70,7 +74,7 @@ class CompiledFilter:
     @property
     def diagnostics(self) -> tuple[Diagnostic, ...]:
         """The warnings there were."""
-        return self.checked.diagnostics + self.lowering_diagnostics
+        return self.checked.diagnostics
 
     @cached_property
     def native_sql(self) -> str:
@@ -103,13 +107,15 @@ class CompiledFilter:
         """The filter as Spark SQL for reading: the condition that runs natively, and the rest as comments."""
         lines = [self.native_sql] if self.native_sql else []
         for conjunct in self.residual:
-            lines.append(f"-- AND evaluated by {self.engine}: {conjunct.cel}")
+            lines.append(f"-- AND evaluated by {conjunct.engine}: {conjunct.cel}")
             lines.append(f"--     because of {conjunct.reason}")
         return "\n".join(lines)
 
 
-def lower_filter(checked: CheckedFilter, layout: Layout = DEFAULT, engine: str = DEFAULT_ENGINE) -> CompiledFilter:
-    """Lowers a checked filter for a layout.
+def lower_filter(
+    checked: CheckedFilter, layout: Layout = DEFAULT, engine: str = DEFAULT_ENGINE, *, simplify: bool = True
+) -> CompiledFilter:
+    """Lowers a checked filter for a layout, simplified first unless told not to.
 
     Raises:
         CompileError: where neither Spark nor the engine can evaluate a conjunct, or the columns' types do not fit.
@@ -117,11 +123,15 @@ def lower_filter(checked: CheckedFilter, layout: Layout = DEFAULT, engine: str =
     environment = layout.environment(checked.checked.environment)
     if environment != checked.checked.environment:
         checked = _rechecked(checked, environment)
-    lowered = tuple(_lower(e, checked, layout) for e in conjuncts(checked.checked.expr))
-    problems = tuple(d for c in lowered if not c.native for d in _refusals(c, checked, engine))
-    if errors(problems):
+    simpler = simplified(checked.checked, checked.source) if simplify else checked.checked
+    problems: list[Diagnostic] = []
+    lowered = []
+    for e in conjuncts(simpler.expr):
+        conjunct = _lower(e, simpler, layout)
+        lowered.append(conjunct if conjunct.native else _left(conjunct, checked, engine, problems))
+    if problems:
         raise CompileError((*checked.diagnostics, *problems))
-    return CompiledFilter(checked, layout, engine, lowered, problems)
+    return CompiledFilter(checked, simpler, layout, engine, tuple(lowered))
 
 
 def native_condition(native: Sequence[Conjunct]) -> str:
@@ -130,7 +140,7 @@ def native_condition(native: Sequence[Conjunct]) -> str:
     reading = [c for c in native if c.documents]
     if reading:
         documents = dict(pair for c in reading for pair in c.documents)
-        bare.append(_around("\n  AND ".join(map(_term, reading)), documents.items()))
+        bare.append(around("\n  AND ".join(map(_term, reading)), documents.items()))
     if len(bare) == 1 and not reading:
         return native[0].sql
     return "\nAND ".join(bare)
@@ -141,7 +151,7 @@ def _truthful(conjunct: Conjunct) -> Conjunct:
     if body is None or not body.truth:
         return conjunct
     shorter = replace(body, text=body.truth, joined_by="OR", truth="")
-    return replace(conjunct, body=shorter, sql=_around(shorter.text, conjunct.documents))
+    return replace(conjunct, body=shorter, sql=around(shorter.text, conjunct.documents))
 
 
 def _term(conjunct: Conjunct) -> str:
@@ -159,27 +169,29 @@ def _rechecked(checked: CheckedFilter, environment: Environment) -> CheckedFilte
     return CheckedFilter(again, checked.source, checked.dialect, checked.diagnostics)
 
 
-def _lower(e: Expr, checked: CheckedFilter, layout: Layout) -> Conjunct:
-    walk = Lowering(checked.checked, layout)
+def _lower(e: Expr, checked: Checked, layout: Layout) -> Conjunct:
+    walk = Lowering(checked, layout)
     try:
         body = walk.condition(e, {})
     except NotNative as refusal:
         return Conjunct(e, unparse(e), native=False, reason=refusal.reason)
     documents = tuple((key, sql.text) for key, sql in walk.documents.items())
-    return Conjunct(e, unparse(e), True, sql=_around(body.text, documents), body=body, documents=documents)
+    return Conjunct(e, unparse(e), True, sql=around(body.text, documents), body=body, documents=documents)
 
 
-def _around(condition: str, documents: Iterable[tuple[str, str]]) -> str:
+def around(condition: str, documents: Iterable[tuple[str, str]]) -> str:
     """The condition with each JSON text bound, parsed, to its variable."""
     for key, text in documents:
         condition = f"get(transform(array({text}), {document_variable(key)} ->\n  {condition}), 0)"
     return condition
 
 
-def _refusals(conjunct: Conjunct, checked: CheckedFilter, engine: str) -> tuple[Diagnostic, ...]:
+def _left(conjunct: Conjunct, checked: CheckedFilter, engine: str, problems: list[Diagnostic]) -> Conjunct:
+    """A conjunct that Spark cannot evaluate, with what can; a problem where nothing can."""
     program = prepare(conjunct.expr, engine, dict(checked.checked.environment.roots))
     if not isinstance(program, Refusal):
-        return ()
+        return replace(conjunct, engine=program.engine)
     message = f"Spark cannot evaluate this ({conjunct.reason}), and {engine} refuses it: {program.reason}"
-    help_ = "split the expression at its top-level &&, or nest it less"
-    return (Diagnostic("TRI401", message, checked.source, conjunct.expr.span, help_),)
+    help_ = "choose another engine, or write it otherwise"
+    problems.append(Diagnostic("TRI401", message, checked.source, conjunct.expr.span, help_))
+    return conjunct

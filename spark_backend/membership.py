@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tricel.compiler import celtypes as t
-from tricel.compiler.nodes import Expr, Ident, ListExpr, Lit
+from tricel.compiler.nodes import Expr, Ident, Lit
 
-from . import dynamic, equality
+from . import access, dynamic, equality, made
 from .reasons import NotNative
-from .sql import Sql, boolean, joined
+from .sql import Sql, boolean, joined, text_literal
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -24,22 +25,64 @@ def contains(lowering: Lowering, item: Expr, holder: Expr, scope: dict[str, Sql]
     if isinstance(holder, Ident) and holder.name == "ce" and "ce" not in scope:
         if isinstance(item, Lit) and isinstance(item.value, str):
             return lowering.has_attribute(item.value)
-        raise NotNative("a computed attribute name")
-    value = lowering.lower(item, scope)
-    if isinstance(holder, ListExpr):
-        options = [lowering.lower(i, scope) for i in holder.items]
-        if any(o.literal is None and o.type != t.NULL for o in options):
-            raise NotNative("a list with computed elements")
-        return lowering.let(value, lambda v: _in_literals(v, options))
-    held = lowering.lower(holder, scope)
+        return lowering.let(lowering.lower(item, scope), lambda name: access.in_attributes(lowering, name))
+    value = lowering.parts(item, scope)
+    held = lowering.parts(holder, scope)
+    if held.items is not None:
+        return lowering.lets([value, held], lambda o: _in_made(lowering, *o))
     if held.type == t.JSON:
         return lowering.lets([value, held], lambda o: _in_dynamic(lowering, *o))
     if held.type.name == "list":
         return lowering.lets([value, held], lambda o: _in_list(lowering, *o))
+    if held.shape is not None and held.shape.name == "map":
+        return lowering.lets([value, held], lambda o: _in_map(*o))
     raise NotNative(f"membership in a value of type '{held.type}'")
 
 
-def _in_literals(value: Sql, options: list[Sql]) -> Sql:
+def _in_made(lowering: Lowering, value: Sql, held: Sql) -> Sql:
+    """In a list or map written in the filter."""
+    options = held.items or ()
+    if held.keys is not None:
+        return made.when_certain(options, _in_keys(value, held.keys))
+    if all(o.literal is not None or o.type == t.NULL for o in options) and value.items is None:
+        return _in_literals(lowering, value, list(options))
+    tests = [equality.equals(lowering, value, o) for o in options]
+    return made.when_certain([value, *options], joined("OR", tests))
+
+
+def _in_keys(value: Sql, keys: tuple[str, ...]) -> Sql:
+    listed = ", ".join(map(text_literal, keys))
+
+    def test(name: str) -> str:
+        return f"{name} IN ({listed})" if keys else f"CASE WHEN {name} IS NOT NULL THEN FALSE END"
+
+    return _by_key(value, test)
+
+
+def _in_map(value: Sql, held: Sql) -> Sql:
+    """In a typed map column; only one whose keys are strings."""
+    if held.type.params[0] != t.STRING or (
+        held.shape is not None and held.shape.key is not None and held.shape.key.collated
+    ):
+        raise NotNative(f"membership in a value of type '{held.type}'")
+    found = _by_key(value, lambda name: f"array_contains(map_keys({held}), {name})")
+    return boolean(f"CASE WHEN {held} IS NOT NULL THEN {found.text} END", (found, held))
+
+
+def _by_key(value: Sql, test: Callable[[str], str]) -> Sql:
+    """Whether a string is a key, by `test`; a number or a bool is none, and nothing else can be asked for."""
+    if value.type == t.STRING:
+        return boolean(test(str(value)), (value,), infix=True)
+    if value.type in t.NUMBERS | {t.BOOL}:
+        return boolean(f"CASE WHEN {value} IS NOT NULL THEN FALSE END", (value,))
+    if value.type != t.JSON:  # no other type can be a key
+        return Sql("CAST(NULL AS BOOLEAN)", t.BOOL)
+    name = dynamic.string(value)
+    text = f"CASE WHEN {name} IS NOT NULL THEN {test(name)} WHEN {dynamic.is_number_or_bool(value)} THEN FALSE END"
+    return boolean(text, (value,))
+
+
+def _in_literals(lowering: Lowering, value: Sql, options: list[Sql]) -> Sql:
     if not options:
         return boolean(f"CASE WHEN {value} IS NOT NULL THEN FALSE END", (value,))
     if value.type == t.JSON:
@@ -47,12 +90,14 @@ def _in_literals(value: Sql, options: list[Sql]) -> Sql:
     same = [o for o in options if o.type == value.type]
     if len(same) == len(options) and value.type in (t.STRING, t.INT, t.DOUBLE, t.BOOL):
         return boolean(f"{value} IN ({', '.join(o.text for o in options)})", (value,), infix=True)
-    tests = [equality.equals(value, o) for o in options]
+    tests = [equality.equals(lowering, value, o) for o in options]
     return joined("OR", tests)
 
 
 def _dynamic_in_literals(value: Sql, options: list[Sql]) -> Sql:
     """One test for each kind among the options; a value of another kind is in none of them."""
+    if not value.from_json and any(o.type == t.BYTES for o in options):
+        raise NotNative("a VARIANT may hold bytes, which are not read from it")
     tests = []
     by_type: dict[str, list[Sql]] = {}
     for option in options:
@@ -71,24 +116,17 @@ def _dynamic_in_literals(value: Sql, options: list[Sql]) -> Sql:
 
 def _in_dynamic(lowering: Lowering, value: Sql, held: Sql) -> Sql:
     in_list = _in_list(lowering, value, Sql(dynamic.list_(held), t.JSON_LIST, from_json=held.from_json))
-    if value.type == t.STRING:
-        in_map = f"array_contains(map_keys({dynamic.entries(held)}), {value.text})"
-    elif value.type in t.NUMBERS | {t.BOOL}:
-        in_map = f"CASE WHEN {value} IS NOT NULL THEN FALSE END"
-    else:
-        in_map = "CAST(NULL AS BOOLEAN)"
-    text = f"CASE WHEN {dynamic.list_(held)} IS NOT NULL THEN {in_list.text} WHEN {dynamic.is_object(held)} THEN {in_map} END"
-    return boolean(text, (value, held, in_list))
+    in_map = _by_key(value, lambda name: f"array_contains(map_keys({dynamic.entries(held)}), {name})")
+    branches = f"WHEN {dynamic.is_list(held)} THEN {in_list.text} WHEN {dynamic.is_object(held)} THEN {in_map.text}"
+    return boolean(f"CASE {branches} END", (value, held, in_list, in_map))
 
 
 def _in_list(lowering: Lowering, value: Sql, items: Sql) -> Sql:
-    if value.type == t.JSON or items.type.name != "list":
-        raise NotNative("a dynamic value looked for in a list")
-    element = lowering.element(items)
+    variable, element = lowering.element(items)
     try:
-        same = equality.equals(element, value)
+        same = equality.equals(lowering, element, value)
     except NotNative as e:
         raise NotNative(f"in a list, {e.reason}") from e
-    guard = f"{items} IS NOT NULL" if value.literal is not None else f"{value} IS NOT NULL AND {items} IS NOT NULL"
-    found = f"NOT forall({items.text}, {element.text} -> NOT {same})"
+    guard = " AND ".join(made.certain([value, items]))
+    found = f"NOT forall({items.text}, {variable} -> NOT {same})"
     return boolean(f"CASE WHEN {guard} THEN {found} END", (value, items, same))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from tricel.compiler import celtypes as t
+from tricel.compiler import durations, rfc3339
 from tricel.compiler.nodes import Expr, Lit
-from tricel.compiler.rfc3339 import microseconds
 
 from . import dynamic, regex
+from .lowerings import times
 from .reasons import NotNative
-from .sql import Sql, boolean, text_literal
+from .sql import Sql, boolean, deepest, literal, text_literal
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -65,12 +67,92 @@ def _timestamp(lowering: Lowering, args: tuple[Expr, ...], scope: dict[str, Sql]
     """A time written in the filter."""
     text = args[0]
     if not (isinstance(text, Lit) and isinstance(text.value, str)):
-        raise NotNative("a timestamp read from a value")
-    micros, exact = microseconds(text.value) or (0, False)
+        raise NotNative("a timestamp read from a value, which may be finer than Spark's microseconds")
+    micros, exact = rfc3339.microseconds(text.value) or (0, False)
     if not exact:
-        raise NotNative("a timestamp finer than a microsecond")
+        raise NotNative("a timestamp finer than a microsecond, which is what Spark keeps, or not in RFC 3339's form")
     return Sql(f"timestamp_micros({micros}L)", t.TIMESTAMP, cheap=True, literal=micros)
 
 
-SPECIAL: dict[str, Special] = {"matches": _matches, "matches_string": _matches, "string_to_timestamp": _timestamp}
+def _duration(lowering: Lowering, args: tuple[Expr, ...], scope: dict[str, Sql]) -> Sql:
+    """A duration written in the filter: BIGINT microseconds."""
+    text = args[0]
+    if not (isinstance(text, Lit) and isinstance(text.value, str)):
+        raise NotNative("a duration read from a value, which may be finer than Spark's microseconds")
+    micros, exact = durations.microseconds(text.value) or (0, False)
+    if not exact:
+        raise NotNative("a duration finer than a microsecond, which is what Spark keeps, or not in CEL's form")
+    if abs(micros) > times.LONGEST:
+        raise NotNative("a duration over 292 years, which CEL's engines cut short in arithmetic")
+    return Sql(f"{micros}L", t.DURATION, cheap=True, literal=micros)
+
+
+_OFFSET = re.compile(r"([+-]?)([01]?[0-9]|2[0-3]):([0-5][0-9])")
+
+
+def _in_zone(field: str) -> Special:
+    """A field of a time in a zone written in the filter: UTC or a fixed offset."""
+
+    def lower(lowering: Lowering, args: tuple[Expr, ...], scope: dict[str, Sql]) -> Sql:
+        zone = args[1]
+        if not (isinstance(zone, Lit) and isinstance(zone.value, str)):
+            raise NotNative("a time zone that is computed")
+        offset = _offset(zone.value)
+        time = lowering.lower(args[0], scope)
+        if time.type != t.TIMESTAMP:
+            raise NotNative(f"the fields of a value of type '{time.type}'")
+
+        def emit(x: Sql) -> Sql:
+            text = times.field(field, x, offset)
+            return Sql(text, t.INT, infix=field in times.INFIX, depth=x.depth + times.FIELD_DEPTH)
+
+        return lowering.let(time, emit) if field in times.DATES else emit(time)
+
+    return lower
+
+
+def _offset(zone: str) -> int:
+    """Seconds east of UTC."""
+    if zone in ("UTC", "GMT"):
+        return 0
+    found = _OFFSET.fullmatch(zone)
+    if found is None:
+        raise NotNative("a time zone by its name: Java's table of zones and the engine's may differ")
+    seconds = int(found[2]) * 3600 + int(found[3]) * 60
+    return -seconds if found[1] == "-" else seconds
+
+
+def _join(lowering: Lowering, args: tuple[Expr, ...], scope: dict[str, Sql]) -> Sql:
+    """The texts of a list in one; a list in the data must hold nothing but strings."""
+    separator = lowering.lower(args[1], scope) if len(args) > 1 else literal("", t.STRING)
+    if separator.type == t.JSON:
+        separator = dynamic.read_as(separator, t.STRING) or separator
+    items = lowering.lower(args[0], scope)
+    if items.type == t.JSON:
+        items = dynamic.read_as(items, t.JSON_LIST) or items
+    if items.type not in (t.list_of(t.STRING), t.JSON_LIST) or separator.type != t.STRING:
+        raise NotNative(f"texts joined from a value of type '{items.type}'")
+    if items.type != t.JSON_LIST:
+        text = f"array_join({items.text}, {separator.text})"
+        return Sql(text, t.STRING, depth=deepest((items, separator)) + 1)
+
+    def emit(xs: Sql) -> Sql:
+        name, each = lowering.element(xs)
+        text = dynamic.string(each)
+        texts = f"array_join(transform({xs.text}, {name} -> {text}), {separator.text})"
+        whole = f"CASE WHEN forall({xs.text}, {name} -> {text} IS NOT NULL) THEN {texts} END"
+        return Sql(whole, t.STRING, depth=deepest((xs, separator, each)) + 6)
+
+    return lowering.let(items, emit)
+
+
+SPECIAL: dict[str, Special] = {
+    "matches": _matches,
+    "matches_string": _matches,
+    "string_to_timestamp": _timestamp,
+    "string_to_duration": _duration,
+    "list_join": _join,
+    "list_join_string": _join,
+    **{f"timestamp_to_{field}_with_tz": _in_zone(field) for field in times.FIELDS},
+}
 """By overload id."""

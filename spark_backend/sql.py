@@ -27,6 +27,7 @@ class Sql:
     no time and no NaN. `depth`: levels of nesting in the text. `path`: a VARIANT reached by constant keys from a
     base text, so that typed reads go there in one step. `shape`: the Spark type behind a typed column.
     `truth`: a cheaper condition that is TRUE for the same events, and FALSE or NULL for all others alike.
+    `items`: the parts of a list written in the filter, or the values of a map with these `keys`; `text` is then empty.
     """
 
     text: str
@@ -41,6 +42,8 @@ class Sql:
     path: tuple[str, tuple[PathKey, ...]] | None = None
     shape: SparkType | None = None
     truth: str = ""
+    items: tuple[Sql, ...] | None = None
+    keys: tuple[str, ...] | None = None
 
     def __str__(self) -> str:
         """The text as an operand: parenthesised where that is needed."""

@@ -1,6 +1,16 @@
 """Native lowerings: one file for each family of functions, one template for each overload."""
 
-from . import arithmetic, containers, conversions, ordering, strings
+from . import arithmetic, containers, conversions, ordering, strings, strings_ext, times
 from .registry import NATIVE, Lowering
 
-__all__ = ["NATIVE", "Lowering", "arithmetic", "containers", "conversions", "ordering", "strings"]
+__all__ = [
+    "NATIVE",
+    "Lowering",
+    "arithmetic",
+    "containers",
+    "conversions",
+    "ordering",
+    "strings",
+    "strings_ext",
+    "times",
+]

@@ -72,3 +72,9 @@ def _divide_double(a: Sql, b: Sql) -> str:
 @lowers("add_string")
 def _add_string(a: Sql, b: Sql) -> str:
     return f"concat({a.text}, {b.text})"
+
+
+@lowers("add_bytes", depth=2)
+def _add_bytes(a: Sql, b: Sql) -> str:
+    """The cast is for a setting of the session that makes `concat` of bytes a string."""
+    return f"CAST(concat({a.text}, {b.text}) AS BINARY)"

@@ -22,6 +22,6 @@ def _double(sign: str, a: Sql, b: Sql) -> str:
 
 
 for _stem, _sign in (("less", "<"), ("less_equals", "<="), ("greater", ">"), ("greater_equals", ">=")):
-    _ids = [f"{_stem}_{_type}" for _type in ("bool", "int64", "string", "timestamp")]
+    _ids = [f"{_stem}_{_type}" for _type in ("bool", "int64", "string", "bytes", "timestamp", "duration")]
     lowers(*_ids, infix=True)(partial(_plain, _sign))
     lowers(f"{_stem}_double", infix=True, twice=(0, 1))(partial(_double, _sign))

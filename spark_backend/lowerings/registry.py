@@ -15,20 +15,21 @@ class Lowering:
 
     `template` takes the operands as `Sql` and gives the text; in an f-string an operand is safe to embed.
     `twice` are the operands that the text repeats, which are bound to a variable unless cheap. `infix`: the text
-    needs parentheses as an operand. `nan`: the double it makes may be NaN.
+    needs parentheses as an operand. `nan`: the double it makes may be NaN. `depth`: the levels of nesting it adds.
     """
 
     template: Template
     twice: tuple[int, ...] = ()
     infix: bool = False
     nan: bool = True
+    depth: int = 1
 
 
 NATIVE: dict[str, Lowering] = {}
 
 
 def lowers(
-    *overload_ids: str, twice: tuple[int, ...] = (), infix: bool = False, nan: bool = True
+    *overload_ids: str, twice: tuple[int, ...] = (), infix: bool = False, nan: bool = True, depth: int = 1
 ) -> Callable[[Template], Template]:
     """Registers a template for the overloads; each is lowered once.
 
@@ -40,7 +41,7 @@ def lowers(
         for overload_id in overload_ids:
             if overload_id in NATIVE:
                 raise ValueError(f"{overload_id} is lowered twice")
-            NATIVE[overload_id] = Lowering(template, twice, infix, nan)
+            NATIVE[overload_id] = Lowering(template, twice, infix, nan, depth)
         return template
 
     return add

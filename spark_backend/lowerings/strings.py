@@ -24,3 +24,8 @@ def _contains(subject: Sql, part: Sql) -> str:
 @lowers("size_string", "string_size")
 def _size(subject: Sql) -> str:
     return f"CAST(char_length({subject.text}) AS BIGINT)"
+
+
+@lowers("size_bytes", "bytes_size", depth=2)
+def _size_bytes(subject: Sql) -> str:
+    return f"CAST(octet_length({subject.text}) AS BIGINT)"

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
 import pytest
 from cel_expr_python import cel
+from cel_expr_python.ext import ext_strings
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tricel.compiler import check_filter, errors
@@ -27,6 +29,9 @@ CASES = Path(__file__).parent.parent / "cases" / "lowering"
 DOCUMENTS = [line for line in (CASES / "documents.jsonl").read_text().splitlines() if line]
 FAMILIES = sorted(p.stem for p in CASES.glob("*.cel"))
 LAYOUTS = ("JSON text", "VARIANT")
+PER_QUERY = 12
+"""Filters in one query: with many more the JVM cannot compile what Spark generates."""
+GAVE_UP = "gave up"
 
 
 def expressions(family: str) -> list[str]:
@@ -35,19 +40,24 @@ def expressions(family: str) -> list[str]:
 
 
 @cache
-def reference(expression: str) -> tuple[bool | None, ...]:
-    """The engine's own answers: numbers as doubles, -0.0 as 0.0 (VARIANT has no other zero), error as None."""
+def reference(expression: str) -> tuple[bool | str | None, ...]:
+    """The engine's own answers: numbers as doubles, -0.0 as 0.0 (VARIANT has no other zero), error as None.
+
+    Where it gave up at its own bound on iterations there is no answer to compare with.
+    """
     variables = {"ce": cel.Type.Map(cel.Type.STRING, cel.Type.DYN), "data": cel.Type.DYN}
-    program = cel.NewEnv(variables=variables).compile(expression, disable_check=True)
+    program = cel.NewEnv(variables=variables, extensions=[ext_strings.ExtStrings()]).compile(
+        expression, disable_check=True
+    )
     return tuple(_answer(program, document) for document in DOCUMENTS)
 
 
-def _answer(program: cel.Expression, document: str) -> bool | None:
+def _answer(program: cel.Expression, document: str) -> bool | str | None:
     data = json.loads(document, parse_int=_number, parse_float=_number)
     try:
         value = program.eval(data={"ce": {}, "data": data})
-    except RuntimeError:  # the engine's own bound on iterations
-        return None
+    except RuntimeError as e:
+        return GAVE_UP if "teration" in str(e) else None
     return value.value() if value.type().name() == "BOOL" else None
 
 
@@ -70,13 +80,15 @@ def frames(spark: SparkSession) -> Iterator[dict[str, DataFrame]]:
     variant.unpersist()
 
 
-@pytest.fixture(params=[True, False], ids=["ansi", "not ansi"])
-def ansi(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[None]:
-    """Spark with ANSI mode on, and off."""
+@contextmanager
+def ansi_mode(spark: SparkSession, on: bool) -> Iterator[None]:
+    """Spark with ANSI mode on, or off."""
     before = spark.conf.get("spark.sql.ansi.enabled")
-    spark.conf.set("spark.sql.ansi.enabled", str(request.param).lower())
-    yield
-    spark.conf.set("spark.sql.ansi.enabled", before)
+    spark.conf.set("spark.sql.ansi.enabled", str(on).lower())
+    try:
+        yield
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", before)
 
 
 def compiled(expression: str, frame: DataFrame) -> CompiledFilter | None:
@@ -95,19 +107,34 @@ def as_fallback(whole: CompiledFilter) -> CompiledFilter:
 
 def answers(frame: DataFrame, filters: list[CompiledFilter]) -> list[tuple[bool | None, ...]]:
     """Each filter's answers in the order of the documents."""
-    columns = [column(f, frame).alias(f"c{i}") for i, f in enumerate(filters)]
-    rows = sorted(frame.select("row", *columns).collect())
-    return [tuple(row[i + 1] for row in rows) for i in range(len(filters))]
+    found = []
+    for start in range(0, len(filters), PER_QUERY):
+        chunk = filters[start : start + PER_QUERY]
+        columns = [column(f, frame).alias(f"c{i}") for i, f in enumerate(chunk)]
+        rows = sorted(frame.select("row", *columns).collect())
+        found.extend(tuple(row[i + 1] for row in rows) for i in range(len(chunk)))
+    return found
 
 
-@pytest.mark.usefixtures("ansi")
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(
+    ("layout", "ansi"),
+    [
+        ("JSON text", True),
+        ("VARIANT", False),
+        pytest.param("JSON text", False, marks=pytest.mark.slow),
+        pytest.param("VARIANT", True, marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("family", FAMILIES)
-def test_native_and_engine_agree(frames: dict[str, DataFrame], layout: str, family: str) -> None:
+def test_native_and_engine_agree(
+    spark: SparkSession, frames: dict[str, DataFrame], layout: str, ansi: bool, family: str
+) -> None:
     frame = frames[layout]
     kept = [(e, f) for e in expressions(family) if (f := compiled(e, frame)) is not None and not f.residual]
     assert len(kept) > len(expressions(family)) / 2, "most of a family runs natively"
-    assert_agree([e for e, _ in kept], answers(frame, [f for _, f in kept]))
+    with ansi_mode(spark, ansi):
+        given = answers(frame, [f for _, f in kept])
+    assert_agree([e for e, _ in kept], given)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -145,7 +172,7 @@ def assert_agree(expressions_: list[str], given: list[tuple[bool | None, ...]]) 
         f"{expression} on {document[:80]}: expected {expected}, not {actual}"
         for expression, outcomes in zip(expressions_, given, strict=True)
         for document, expected, actual in zip(DOCUMENTS, reference(expression), outcomes, strict=True)
-        if expected != actual and not _has_nul(expression, document)
+        if expected not in (actual, GAVE_UP) and not _has_nul(expression, document)
     ]
     assert wrong == []
 
