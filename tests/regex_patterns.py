@@ -10,43 +10,94 @@ from conftest import REPOSITORY
 from hypothesis import strategies as st
 from tricel.spark_backend.regex import Always, Contains, EndsWith, Equals, Plan, StartsWith
 
-ATOMS = (
-    *("a", "b", "k", "s", "é", "σ", "😀", "e\u0301", "1", "_", "{", ".", "ab", "(?s:.)", "(?i:k)", "(?i:s)"),
-    *(
-        "\\d",
-        "\\w",
-        "\\W",
-        "\\s",
-        "\\S",
-        "\\b",
-        "\\B",
-        "^",
-        "$",
-        "\\A",
-        "\\z",
-        "(?m)^",
-        "(?m)$",
-        "(?i)",
-        "(?m)",
-        "(?s)",
-    ),
+_LITERALS = ("a", "b", "k", "s", "é", "σ", "ß", "😀", "e\u0301", "1", "_", "{", ".", "ab", "a{,3}", "a{1,x}", "=")
+_GROUPED = (
+    "(?s:.)",
+    "(?i:k)",
+    "(?i:s)",
+    "(?i:ß)",
+    "(?i:é)",
+    "(?i-s:k.)",
+    "(?P<n>a)",
+    "(?<m_1>b|1)",
+    "(?:)",
+    "(?im-s:a.$)",
+)
+_PLACES = ("^", "$", "\\A", "\\z", "\\b", "\\B", "(?m)^", "(?m)$")
+_FLAGS = ("(?i)", "(?m)", "(?s)", "(?U)", "(?-i)")
+_NAMED = ("\\d", "\\D", "\\w", "\\W", "\\s", "\\S", "\\pL", "\\PN", "\\p{Lu}", "\\p{Greek}", "\\p{^Greek}", "\\p{Any}")
+_ESCAPED = (
+    "\\x{2028}",
+    "\\x85",
+    "\\r",
+    "\\n",
+    "\\v",
+    "\\0",
+    "\\12",
+    "\\141",
+    "\\-",
+    "\\.",
+    "\\_",
+    "\\Qa.\\E",
+    "\\Qab\\E*",
+)
+_CLASSES = (
     *(
         "[ab]",
         "[^a]",
         "[^b\\n]",
         "[a&&b]",
+        "[a[b]",
+        "[[]",
+        "[]a]",
+        "[^]a]",
+        "[a-]",
+        "[\\d-z]",
         "[😀-😂]",
+        "[^\\x00-\\x{10FFFF}]",
+    ),
+    *(
         "[[:alpha:]]",
         "[[:^space:]]",
-        "\\pL",
-        "\\x{2028}",
-        "\\r",
-        "\\Qa.\\E",
+        "[[:space:]]",
+        "[[:word:]-]",
+        "[^[:upper:]\\pN]",
+        "[a-z]",
+        "[\\x{1}-\\x{2029}]",
+        "[^\\W_]",
     ),
 )
-COUNTS = ("*", "+", "?", "*?", "{2}", "{1,3}", "{2,}", "{0,12}")
-CHARACTERS = ("a", "b", "k", "s", "K", "S", "1", "_", "-", " ", ".", "{", "é", "e\u0301", "σ", "ς", "\u212a", "\u017f")
-BREAKS = ("\n", "\r", "\u0085", "\u2028", "\x0b", "\u00a0")
+ATOMS = (*_LITERALS, *_GROUPED, *_PLACES, *_FLAGS, *_NAMED, *_ESCAPED, *_CLASSES)
+"""Every construct of RE2's syntax that Java reads otherwise, or not at all, beside the ordinary ones."""
+COUNTS = ("*", "+", "?", "*?", "+?", "??", "{2}", "{1,3}", "{2,}", "{0,12}", "{2,}?", "{1}?")
+CHARACTERS = (
+    "a",
+    "b",
+    "k",
+    "s",
+    "K",
+    "S",
+    "1",
+    "_",
+    "-",
+    " ",
+    ".",
+    "{",
+    "é",
+    "e\u0301",
+    "σ",
+    "ς",
+    "\u212a",
+    "\u017f",
+    "ß",
+    "ẞ",
+    "İ",
+    "É",
+    "=",
+    "[",
+    "\0",
+)
+BREAKS = ("\n", "\r", "\r\n", "\u0085", "\u2028", "\u2029", "\x0b", "\u00a0")
 BEYOND_THE_BMP = ("😀", "😂", "\U00010437")
 
 
@@ -91,7 +142,11 @@ def patterns() -> st.SearchStrategy[str]:
     """Patterns that RE2 accepts, about half of them anchored."""
     body = st.recursive(st.sampled_from(ATOMS), _larger, max_leaves=6)
     ends = st.sampled_from(("", "", "$", "b", "(?m)$"))
-    return st.tuples(st.sampled_from(("", "^", "^", "a", "\\b", "(?m)^", "(?i)s")), body, body, ends).map("".join)
+    any_ = st.tuples(st.sampled_from(("", "^", "^", "a", "\\b", "(?m)^", "(?i)s")), body, body, ends).map("".join)
+    words = st.lists(st.sampled_from(_LITERALS), max_size=3).map("".join)
+    listed = st.lists(words, min_size=1, max_size=3).map(lambda found: f"(?:{'|'.join(found)})")
+    literal = st.tuples(st.sampled_from(("", "^", "(?i)", ".*")), listed, st.sampled_from(("", "$", "\\z", ".*")))
+    return st.one_of(any_, any_, any_, literal.map("".join))
 
 
 def texts() -> st.SearchStrategy[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
 
-import re2
+from tricel.compiler.patterns import compile_re2
 
 CharSet = tuple[tuple[int, int], ...]
 """Sorted, disjoint, inclusive ranges of code points; never a surrogate, which no UTF-8 text holds."""
@@ -18,16 +17,6 @@ WORD: CharSet = ((0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A))
 
 _SURROGATES = (0xD800, 0xDFFF)
 _FOLDS_BEYOND_ASCII = {"k": 0x212A, "s": 0x17F}
-
-
-def compile_re2(pattern: str) -> Any:
-    """The compiled pattern, with the options CEL uses: RE2's defaults.
-
-    Raises `re2.error` where RE2 refuses the pattern, and UnicodeEncodeError for a lone surrogate.
-    """
-    options = re2.Options()
-    options.log_errors = False
-    return re2.compile(pattern, options=options)
 
 
 def of(ranges: Iterable[tuple[int, int]]) -> CharSet:

@@ -7,9 +7,9 @@ from functools import lru_cache
 from itertools import product
 from typing import TypeAlias
 
-import re2
+from tricel.compiler.patterns import Refused, refusal
 
-from .charset import compile_re2, members
+from .charset import members
 from .parse import NotTranslated, parse
 from .safe import java
 from .simplify import trimmed
@@ -18,15 +18,6 @@ from .tree import EMPTY, At, Chars, Either, Place, Regex, Repeat, Sequence, item
 MAX_EQUALS = 64
 MAX_PARTS = 8
 MAX_REPEATED = 64
-MAX_PLACES = 32
-
-
-@dataclass(frozen=True, slots=True)
-class Refused:
-    """RE2 rejects the pattern: `message` is its reason, `offset` the code point of the pattern where it stopped."""
-
-    message: str
-    offset: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +73,7 @@ Plan: TypeAlias = Refused | Equals | StartsWith | EndsWith | Contains | Always |
 @lru_cache(maxsize=1024)
 def plan(pattern: str) -> Plan:
     """How to search for an RE2 pattern, as CEL's `matches` does: anywhere in the text, with RE2's default options."""
-    refused = _refused(pattern)
+    refused = refusal(pattern)
     if refused is not None:
         return refused
     try:
@@ -92,39 +83,6 @@ def plan(pattern: str) -> Plan:
         return _comparison(tree) or Java(java(tree))
     except NotTranslated as reason:
         return Fallback(str(reason))
-
-
-def _refused(pattern: str) -> Refused | None:
-    try:
-        compile_re2(pattern)
-    except UnicodeEncodeError as error:
-        return Refused("not a text: it holds half of a surrogate pair", error.start)
-    except re2.error as error:
-        message = _message(error)
-        return Refused(message, _offset(pattern, message))
-    return None
-
-
-def _message(error: Exception) -> str:
-    text = error.args[0] if error.args else ""
-    return text.decode("utf-8", "replace") if isinstance(text, bytes) else str(text)
-
-
-def _offset(pattern: str, message: str) -> int:
-    """Where RE2 stopped. It names a fragment, not a place: the place is the first where a prefix fails likewise."""
-    kind, _, fragment = message.partition(": ")
-    if kind == "missing )" or kind.startswith("trailing"):
-        return len(pattern)
-    if kind == "unexpected )":
-        fragment = ")"
-    places = [i for i in range(len(pattern)) if pattern.startswith(fragment, i)] if fragment else []
-    for i in places[:MAX_PLACES]:
-        try:
-            compile_re2(pattern[: i + len(fragment)])
-        except re2.error as error:
-            if _message(error).partition(": ")[0] == kind:
-                return i
-    return places[0] if len(places) == 1 else 0
 
 
 def _comparison(r: Regex) -> Plan | None:

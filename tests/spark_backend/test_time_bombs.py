@@ -1,0 +1,144 @@
+"""Filters and payloads made to take for ever, or all memory: refused, or answered, or an error outcome, and soon."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from tricel.compiler import check_filter
+from tricel.spark_backend.columns import with_outcomes
+from tricel.spark_backend.engines import OWN_ENGINE, Program, prepare
+
+from tricel import compile_filter
+
+ELEMENTS = 100_000
+DATA = f"""
+n = {ELEMENTS}
+data = {{
+    "l": [float(i) for i in range(n)], "w": [f"w{{i}}" for i in range(n)], "s": "a" * 900_000, "t": "a" * 1000 + "b",
+    "m": {{str(i): float(i) for i in range(n)}}, "csv": ",".join("x" * n), "digits": "1" * 400_000,
+    "fmt": "%s" * 50_000, "p": "(?:a|b)*c", "counted": "((a{{100}}){{100}}){{100}}", "ll": [[1.0] * 300] * 300,
+}}
+deep = 1.0
+for _ in range(400):
+    deep = [deep]
+data["deep"] = deep
+"""
+REFUSED = (
+    "data.l.all(a, data.l.all(b, data.l.all(c, a + b + c >= 0.0)))",
+    "data.l.map(x, data.s + data.s).size() == 1",
+    '["x"]' + ".map(a, a + a)" * 40 + '[0] == "y"',
+    "data.s.replace('a', data.s).size() > 1",
+    'data.csv.split(",").join(data.s).size() > 1',
+    "data.l.all(x, data.s.contains(data.t))",
+    "data.l.all(x, data.t.matches(data.p))",
+    "regex.replace(data.s, 'a', data.s).size() > 1",
+    "lists.range(1000000).distinct().size() == 1",
+    "cel.bind(v, data.x, " + "cel.bind(v, v + v, " * 30 + "size(v) > 3" + ")" * 31,
+    "!" * 200 + "data.x",
+    "data.x == " + "[" * 200 + "]" * 200,
+    "data.s.matches('((a{100}){100}){100}')",
+)
+STEPS, WORK, LONG = "too many steps", "reads or makes too much", "more than 10,000,000"
+BOMBS: tuple[tuple[str, bool | str], ...] = (
+    ("data.l.all(a, data.l.all(b, a + b >= 0.0))", STEPS),
+    ("size(data.l.map(x, data.l.map(y, y))) > 1", STEPS),
+    ("lists.range(1000000).map(x, -x).sort()[0] < 0", STEPS),
+    ("data.l.map(x, data.l.filter(y, y == x)).size() > 1", STEPS),
+    ("data.m.all(k, data.m.exists(j, j == k))", STEPS),
+    ("data.w.map(x, data.s + x).size() == 1", WORK),
+    ('data.l.all(x, data.s + "a" != data.s)', WORK),
+    ("data.l.all(x, x in data.l)", WORK),
+    ("data.l.all(x, data.l != data.w)", WORK),
+    ("data.l.all(x, [data.l, data.l] == [data.l, data.l])", WORK),
+    ("data.l.map(x, lists.range(100000)).size() > 1", WORK),
+    ("data.w.join(data.s).size() > 1", LONG),
+    ("'" + "%s" * 14 + "'.format([" + ", ".join(["data.s"] * 14) + "]).size() > 1", LONG),
+    ("cel.bind(a, data.s + data.s, cel.bind(b, a + a, cel.bind(c, b + b + b, cel.bind(d, c + c, size(d) > 1))))", LONG),
+    ("data.fmt.format([data.s]).size() > 1", "out of range"),
+    ("data.t.matches(data.counted)", "invalid regular expression"),
+    ("int(data.digits) == 1", "not an int"),
+    ("data.s.matches(data.p)", False),
+    ('data.s.matches("^(?:[a-z]+[.])+com$")', False),
+    ("lists.range(1000000).sort().size() == 1000000", True),
+    ("data.l.sort().size() == 100000", True),
+    ("data.w.distinct().size() == 100000", True),
+    ("sets.equivalent(data.ll, data.ll)", True),
+    ("[data.l, data.l, data.l].flatten().size() == 300000", True),
+    ("data.deep == data.deep", True),
+    ("data.m == data.m", True),
+    ("data.l.exists_one(x, x == data.l[99999])", True),
+)
+RUN = f"""
+import json, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+from tricel.compiler import check_filter
+from tricel.spark_backend.engines import DEFAULT_ENGINE, OWN_ENGINE, Failure, prepare
+{DATA}
+for text in json.load(sys.stdin):
+    checked, diagnostics = check_filter(text)
+    assert checked is not None, (text, diagnostics)
+    roots = dict(checked.checked.environment.roots)
+    program = prepare(checked.checked.expr, OWN_ENGINE, roots)
+    found = program.compiled()({{"data": data}}, None)
+    chosen = prepare(checked.checked.expr, DEFAULT_ENGINE, roots).engine
+    print("ROW", json.dumps([found.text if isinstance(found, Failure) else found, chosen]), flush=True)
+"""
+
+
+@pytest.mark.parametrize("text", REFUSED, ids=lambda text: text[:60])
+def test_what_must_take_too_long_is_refused(text: str) -> None:
+    checked, diagnostics = check_filter(text)
+    assert checked is None
+    assert {"TRI102", "TRI208", "TRI210"} & {d.code for d in diagnostics}
+
+
+def test_what_may_take_too_long_is_bounded() -> None:
+    """In a process of 4 GiB, on a payload of three megabytes: every evaluation ends, with the outcome listed."""
+    texts = json.dumps([text for text, _ in BOMBS])
+    done = subprocess.run([sys.executable, "-c", RUN], input=texts, capture_output=True, text=True, timeout=500)
+    found: list[Any] = [json.loads(line[4:]) for line in done.stdout.splitlines() if line.startswith("ROW ")]
+    assert len(BOMBS) == len(found), done.stderr[-2000:]
+    wrong = []
+    for (text, expected), (outcome, _) in zip(BOMBS, found, strict=True):
+        right = expected in outcome if isinstance(expected, str) and isinstance(outcome, str) else expected is outcome
+        if not right:
+            wrong.append((text, expected, outcome))
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("data.w.map(x, data.s + x).size() == 1", True),
+        ("data.w.map(x, [x].join(data.s)).size() == 1", True),
+        ("data.w.map(x, x.reverse() + x).size() == 1", True),
+        ("data.l.map(x, x + 1.0).size() == 1", False),
+        ("data.w.exists(x, data.s + x == 'b')", False),
+    ],
+)
+def test_a_macro_that_builds_is_left_to_the_evaluator_that_bounds_it(text: str, own: bool) -> None:
+    checked, _ = check_filter(text)
+    assert checked is not None
+    program = prepare(checked.checked.expr, "cel-expr-python", dict(checked.checked.environment.roots))
+    assert isinstance(program, Program)
+    assert own is (program.engine == OWN_ENGINE)
+
+
+@pytest.mark.spark
+def test_one_poisoned_filter_among_a_hundred_errs_alone(spark: SparkSession) -> None:
+    payload = json.dumps({"l": [1] * 2_000, "k": "v", "s": "ab" * 50})
+    frame = spark.createDataFrame([(str(i), payload) for i in range(4)], "id STRING, data STRING")
+    poison = "lists.range(2000).all(a, data.l.all(b, a + int(b) != -1))"
+    fallback = [f'data.s.matches("^(?:a|b|ab)*(?:{n}|b)$")' for n in range(30)]
+    native = [f'data.k == "v" && ce.id != "{n + 10}"' for n in range(69)]
+    filters = [compile_filter(text) for text in [poison, *fallback, *native]]
+    assert filters[0].residual
+    assert all(f.residual for f in filters[1:31])
+    names = {f"c{i}": compiled for i, compiled in enumerate(filters)}
+    rows = with_outcomes(frame, names).select(*names).collect()
+    assert [(None, *[True] * 99)] * 4 == [tuple(row) for row in rows]
