@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Literal, TypeAlias
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from tricel.compiler import CompileError, Diagnostic
+from tricel.compiler import CompileError, Diagnostic, Expr, Requirements, conjunction
+from tricel.compiler.celtypes import DYN, CelType
 
-from .engines import Refusal, prepare
-from .fallback import fallback_column
+from .activation import Job
+from .engines import ENGINES, Program, Refusal, prepare
+from .fallback import ERROR, FALSE, MOST_JOBS, TRUE, Residual, fallback_column, fallback_outcomes
+from .hoist import hoist
 from .layout import recognise
 from .lowered import CompiledFilter, lower_filter
 from .reasons import NotNative
+from .session import takes_unpaired_surrogates
+from .sql import name as quoted
 
 OnError: TypeAlias = Literal["drop", "deliver", "fail"]
 
@@ -53,31 +59,83 @@ def column(compiled: CompiledFilter, df: DataFrame, *, engine: str | None = None
 
 def _fitted(df: DataFrame, compiled: CompiledFilter, engine: str | None) -> CompiledFilter:
     """The filter lowered for the layout of `df`; as it is where that is its layout already."""
-    layout = recognise(df.schema, compiled.checked.checked.environment)
+    environment = compiled.checked.checked.environment
+    layout = recognise(df.schema, environment, check_json=takes_unpaired_surrogates(df.sparkSession))
     wanted = engine or compiled.engine
     if (layout, wanted) == (compiled.layout, compiled.engine):
         return compiled
     return lower_filter(compiled.checked, layout, wanted)
 
 
+def with_outcomes(df: DataFrame, filters: Mapping[str, CompiledFilter], *, engine: str | None = None) -> DataFrame:
+    """`df` with a BOOLEAN column for each filter, by its name; NULL where it errs.
+
+    What Spark cannot evaluate of the filters shares one pass over the batches.
+
+    Raises:
+        CompileError: where a filter does not fit the columns' types.
+        LayoutError: where the columns do not hold events.
+    """
+    fitted = {name: _fitted(df, f, engine) for name, f in filters.items()}
+    left = [name for name, f in fitted.items() if f.residual]
+    outcomes = {name: _condition(f, f.native_sql) for name, f in fitted.items() if not f.residual}
+    packed = df
+    for number, start in enumerate(range(0, len(left), MOST_JOBS)):
+        pack, shared = f"__pack_{number}", left[start : start + MOST_JOBS]
+        packed = packed.withColumn(pack, _packed([fitted[name] for name in shared]))
+        for i, name in enumerate(shared):
+            code = F.shiftright(F.col(pack), 2 * i).bitwiseAND(3)
+            outcomes[name] = F.when(code != ERROR, code == TRUE)
+    return packed.select(*(F.col(quoted(c)) for c in df.columns), *(outcomes[n].alias(n) for n in filters))
+
+
+def _packed(filters: Sequence[CompiledFilter]) -> Column:
+    """The outcomes of filters with a residual, by one Arrow pass."""
+    native = F.expr(" + ".join(_coded(f.native_sql, i) for i, f in enumerate(filters)))
+    try:
+        return fallback_outcomes([_residual(f) for f in filters], native, filters[0].layout)
+    except NotNative as e:
+        raise _refused(filters[0], e.reason) from e
+
+
+def _coded(native_sql: str, position: int) -> str:
+    """The native part's outcome in the two bits of its position."""
+    if not native_sql:
+        return f"{TRUE << 2 * position}L"
+    is_true, is_error = TRUE << 2 * position, ERROR << 2 * position
+    return f"coalesce(CASE ({native_sql}) WHEN TRUE THEN {is_true}L WHEN FALSE THEN {FALSE}L END, {is_error}L)"
+
+
 def _condition(compiled: CompiledFilter, native_sql: str) -> Column:
     native = F.expr(native_sql) if native_sql else None
     if not compiled.residual:
         return native if native is not None else F.lit(True)
-    checked = compiled.checked.checked
-    programs = []
-    for conjunct in compiled.residual:
-        program = prepare(conjunct.expr, compiled.engine, dict(checked.environment.roots))
-        if isinstance(program, Refusal):
-            raise _refused(compiled, program.reason)
-        programs.append(program)
     try:
-        rest = fallback_column(
-            tuple(programs), compiled.residual_requirements, compiled.layout, checked.json_extensions
-        )
+        rest = fallback_column(_residual(compiled), compiled.layout)
     except NotNative as e:
         raise _refused(compiled, e.reason) from e
     return rest if native is None else native & rest
+
+
+def _residual(compiled: CompiledFilter) -> Residual:
+    """What the fallback evaluates of a filter: over values that Spark computes, where those are all that it reads."""
+    checked = compiled.checked.checked
+    expr = conjunction(tuple(c.expr for c in compiled.residual))
+    named_values = ENGINES[compiled.engine].named_values
+    hoisted = hoist(expr, compiled.lowered, compiled.layout) if named_values else None
+    if hoisted is not None:
+        program = _program(compiled, hoisted.expr, dict.fromkeys((i.key for i in hoisted.inputs), DYN))
+        return Residual(Job((program,)), Requirements(), hoisted.inputs, hoisted.documents)
+    programs = tuple(_program(compiled, c.expr, dict(checked.environment.roots)) for c in compiled.residual)
+    needs = compiled.residual_requirements
+    return Residual(Job(programs, checked.json_extensions & needs.attributes), needs)
+
+
+def _program(compiled: CompiledFilter, expr: Expr, roots: dict[str, CelType]) -> Program:
+    program = prepare(expr, compiled.engine, roots)
+    if isinstance(program, Refusal):
+        raise _refused(compiled, program.reason)
+    return program
 
 
 def _refused(compiled: CompiledFilter, reason: str) -> CompileError:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .failure import RunError
+from .jsontext import VALIDATES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,27 +67,32 @@ def java_version(environment: Mapping[str, str] = os.environ) -> int:
 
 
 def start_session(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
-    """A Spark session for a command: the one there is, that of `spark-submit`, or a new one on `master`.
+    """A Spark session for a command: the one there is, that of `spark-submit` or SPARK_REMOTE, or a new one on `master`.
 
-    A new one is local, quiet, without a user interface and bounded in memory; `conf` overrides each of `DEFAULTS`.
-    Workers run this very Python. Raises RunError (TRI604) before a JVM starts when no usable Java is found.
+    A new one is local, quiet, without a user interface and bounded in memory; `conf` overrides each of `DEFAULTS`. Of
+    the others only `conf` is set. Where PYSPARK_PYTHON names no other, workers on this host run this very Python;
+    executors of a cluster that `spark-submit` chose may not have it at this path, and run theirs.
+
+    Raises:
+        RunError: (TRI604) when no usable Java is found, before a JVM starts.
     """
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
-    if not submitted and not os.environ.get("SPARK_REMOTE"):
+    given = "PYSPARK_GATEWAY_PORT" in os.environ or bool(os.environ.get("SPARK_REMOTE"))
+    if not given:
         java_version()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        return _session(master, dict(conf or {}), submitted)
+        return _session(master, dict(conf or {}), given)
 
 
-def _session(master: str | None, settings: dict[str, str], submitted: bool) -> SparkSession:
+def _session(master: str | None, settings: dict[str, str], given: bool) -> SparkSession:
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
-    if not submitted:
+    named = "PYSPARK_PYTHON" in os.environ
+    if not given:
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings = {**DEFAULTS, **settings}
         options = "spark.driver.extraJavaOptions"
         settings[options] = f"{settings[options]} -Dlog4j2.configurationFile={_quiet_logging()}"
@@ -95,9 +101,23 @@ def _session(master: str | None, settings: dict[str, str], submitted: bool) -> S
     for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
-    if not submitted:
+    if not given:
         session.sparkContext.setLogLevel("OFF")
+    elif (
+        not named and not os.environ.get("SPARK_REMOTE") and re.match(r"local(\[|$)", session.sparkContext.master or "")
+    ):
+        session.sparkContext.pythonExec = sys.executable
     return session
+
+
+def takes_unpaired_surrogates(spark: SparkSession) -> bool:
+    """Whether the session's JSON parser takes an unpaired surrogate escape, which is no text (see `jsontext`)."""
+    from pyspark.errors import PySparkException
+
+    try:
+        return str(spark.conf.get(VALIDATES)).lower() != "true"
+    except PySparkException:  # a release without the setting
+        return True
 
 
 def _quiet_logging() -> str:

@@ -3,37 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 from tricel.compiler.celtypes import CelType
-from tricel.compiler.nodes import Call, Expr, Has, Ident, Lit, LitKind, Select, children, walk, with_children
+from tricel.compiler.nodes import Call, Expr, Has, Ident, Lit, LitKind, Select, children, variables, with_children
 from tricel.compiler.unparse import unparse
 
-from . import cel_expr, cel_python
+from . import cel_expr, cel_python, own
+from .model import Failure
 
-__all__ = ["DEFAULT_ENGINE", "ENGINES", "Program", "Refusal", "prepare"]
+__all__ = ["DEFAULT_ENGINE", "ENGINES", "OWN_ENGINE", "Failure", "Program", "Refusal", "prepare"]
 
 Activation: TypeAlias = Mapping[str, Any]
-Evaluate: TypeAlias = Callable[[Activation], "bool | str"]
+Evaluate: TypeAlias = Callable[[Activation], "bool | Failure"]
 
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """`compile` makes an evaluator that gives the outcome, or an error's text; it raises ValueError with a refusal.
+    """`compile` makes an evaluator that gives the outcome or a failure; it raises ValueError with a refusal.
 
     `refuses` says why an expression would be answered differently from CEL; empty when it would not.
+    `unfit` says why the values of one event must not be given to it; empty when they may.
+    `substituted`: our own evaluator takes what the engine refuses, expression or event. `named_values`: it may be
+    given variables for parts of an expression; an engine that is refused by what a variable may hold may not.
     """
 
     compile: Callable[[str, frozenset[str]], Evaluate]
     refuses: Callable[[Expr], str]
+    unfit: Callable[[Activation], str] = lambda _: ""
+    substituted: bool = False
+    named_values: bool = True
 
 
-DEFAULT_ENGINE = "cel-expr-python"
+DEFAULT_ENGINE, OWN_ENGINE = "cel-expr-python", "tricel"
 ENGINES: Mapping[str, Engine] = {
-    DEFAULT_ENGINE: Engine(cel_expr.compile_text, cel_expr.refuses),
-    "cel-python": Engine(cel_python.compile_text, cel_python.refuses),
+    DEFAULT_ENGINE: Engine(cel_expr.compile_text, cel_expr.refuses, cel_expr.unfit, substituted=True),
+    "cel-python": Engine(cel_python.compile_text, cel_python.refuses, named_values=False),
+    OWN_ENGINE: Engine(own.compile_text, own.refuses),
 }
 
 
@@ -46,47 +54,70 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """An expression for an engine: plain data, compiled once in each process that evaluates it."""
+    """An expression for an engine: plain data, compiled once in each process that evaluates it.
+
+    `cel` is the expression; `text` is what the engine is given: in it the official engine and cel-python read
+    `ce.time`, which travels as RFC 3339 text, with `timestamp()`.
+    """
 
     engine: str
+    cel: str
     text: str
     roots: frozenset[str]
 
     def __call__(self, activation: Activation) -> bool | None:
         """The outcome; None for an evaluation error, which every exception and every result but a bool is."""
-        found = self._outcome(activation)
+        found = self.compiled()(activation, None)
         return found if isinstance(found, bool) else None
 
-    def error(self, activation: Activation) -> str:
-        """The text of the evaluation error; empty where there is none."""
-        found = self._outcome(activation)
-        return found if isinstance(found, str) else ""
+    def compiled(self) -> Callable[[Activation, bool | None], bool | Failure]:
+        """The evaluator: an activation, and whether the engine may be given its values (None: to be found out)."""
+        engine = ENGINES[self.engine]
+        evaluate = _compiled(self)
 
-    def _outcome(self, activation: Activation) -> bool | str:
-        try:
-            return _compiled(self)(activation)
-        except (Exception, RecursionError) as e:  # an engine's own fault is an error of this event alone
-            return f"{type(e).__name__}: {e}"
+        def outcome(activation: Activation, fit: bool | None) -> bool | Failure:
+            try:
+                if fit or not (unfit := engine.unfit(activation)):
+                    return evaluate(activation)
+                if not engine.substituted:
+                    return Failure(unfit)
+                return own.compile_text(self.cel, self.roots)(activation)
+            except (Exception, RecursionError) as e:  # an engine's own fault is an error of this event alone
+                return Failure(f"{type(e).__name__}: {e}")
+
+        return outcome
+
+    def failure(self, activation: Activation) -> Failure | None:
+        """Why the evaluation is an error, and where in the expression; None where it is none.
+
+        The subexpression is found by our own evaluator, which is asked again.
+        """
+        found = self.compiled()(activation, None)
+        if isinstance(found, bool):
+            return None
+        again = own.compile_text(self.cel, self.roots)(activation)
+        return again if isinstance(again, Failure) else found
 
 
 def prepare(expr: Expr, engine: str, roots: Mapping[str, CelType]) -> Program | Refusal:
-    """The expression as a program of the engine, or why it cannot be one.
-
-    `ce.time` is given to engines as its RFC 3339 text, which the program reads with `timestamp()`.
-    """
+    """The expression as a program of the engine, or of our own evaluator where it substitutes; or why it is none."""
     chosen = ENGINES[engine]
+    own_program = Program(OWN_ENGINE, unparse(expr), unparse(expr), frozenset(roots))
+    if engine == OWN_ENGINE:
+        return own_program
     reason = chosen.refuses(expr)
-    if reason:
-        return Refusal(reason)
-    program = Program(engine, unparse(_with_times(expr, frozenset())), frozenset(roots))
-    try:
-        _compiled(program)
-    except ValueError as e:
-        return Refusal(str(e))
-    return program
+    if not reason:
+        program = replace(own_program, engine=engine, text=unparse(_with_times(expr, frozenset())))
+        try:
+            _compiled(program)
+        except ValueError as e:
+            reason = str(e)
+        else:
+            return program
+    return own_program if chosen.substituted else Refusal(reason)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=4096)
 def _compiled(program: Program) -> Evaluate:
     return ENGINES[program.engine].compile(program.text, program.roots)
 
@@ -96,20 +127,15 @@ def _with_times(e: Expr, bound: frozenset[str]) -> Expr:
         return e
     if _is_time(e) and "ce" not in bound:
         return Call("timestamp", (e,))
-    inner = bound | {e.variable} if hasattr(e, "variable") else bound
-    return with_children(e, tuple(_with_times(c, inner) for c in children(e)))
+    inner = bound | variables(e)
+    return with_children(e, tuple(_with_times(c, inner if i else bound) for i, c in enumerate(children(e))))
 
 
 def _is_time(e: Expr) -> bool:
     match e:
-        case Select(operand=Ident(name="ce"), field="time"):
+        case Select(operand=Ident(name="ce"), field="time", optional=False):
             return True
         case Call(function="_[_]", args=(Ident(name="ce"), Lit(kind=LitKind.STRING, value="time"))):
             return True
         case _:
             return False
-
-
-def uses(expr: Expr, functions: frozenset[str]) -> str:
-    """The first of the functions that the expression calls; empty for none."""
-    return next((n.function for n in walk(expr) if isinstance(n, Call) and n.function in functions), "")

@@ -9,18 +9,64 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any
 
-from tricel.compiler.nodes import Expr, Lit, walk
+from tricel.compiler.functions import FAMILIES
+from tricel.compiler.interpreter.values import Timestamp
+from tricel.compiler.names import TYPE_NAMES
+from tricel.compiler.nodes import Call, Comprehension, Expr, Ident, Lit, MacroKind, Select, walk
+
+from .model import Failure
 
 MAX_DATA_DEPTH = 500
 """Levels of lists and maps in a value that is given to the engine."""
 
 
+_MACROS = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE, MacroKind.MAP, MacroKind.FILTER})
+_OPTIONAL_MACROS = frozenset({MacroKind.OPT_MAP, MacroKind.OPT_FLAT_MAP})
+_LACKS = frozenset(row.function for name in ("lists", "sets", "regex") for row in FAMILIES[f"{name} extension"])
+_DIFFERS = {
+    "format": "it writes doubles with six digits",
+    "split": "it splits an empty text into one part",
+    "math.greatest": "it takes NaN for a number to compare",
+    "math.least": "it takes NaN for a number to compare",
+    "base64.decode": "it decodes text that is not base64",
+    "matches": "it compiles the pattern again for every event",
+    "substring": "it refuses an end that is the end of the text",
+}
+"""Functions that the engine answers otherwise than the language's definition, or slowly, each with the difference."""
+
+
+_BUILDS = frozenset(
+    {"_+_", "join", "replace", "lowerAscii", "upperAscii", "reverse", "string", "bytes", "base64.encode"}
+)
+"""Functions that make a text as long as what they are given; the engine bounds turns, not what they build."""
+
+
 def refuses(expr: Expr) -> str:
-    """Why the engine would answer differently from CEL; empty when it would not."""
+    """Why the engine would answer differently from CEL, or build without bound; empty when it would do neither."""
     for node in walk(expr):
-        if isinstance(node, Lit) and isinstance(node.value, str | bytes) and b"\0" in _bytes(node.value):
-            return "it cuts strings at NUL, and the expression holds one"
+        match node:
+            case Comprehension(macro=MacroKind.MAP, body=body) if any(map(_builds, walk(body))):
+                return "it does not bound what a macro builds"
+            case Lit(value=str() | bytes() as value) if b"\0" in _bytes(value):
+                return "it cuts strings at NUL, and the expression holds one"
+            case Ident(name=name) if "." in name and name not in TYPE_NAMES:
+                return f"it takes '{name}' for a field"
+            case Comprehension(macro=macro, second=second) if second or macro not in _MACROS | _OPTIONAL_MACROS:
+                return f"it lacks the macro '{macro}'{' with two variables' if second else ''}"
+            case Call(function=function) if function in _LACKS:
+                return f"it lacks the function '{function}'"
+            case Call(function=function) if function in _DIFFERS:
+                return f"'{function}': {_DIFFERS[function]}"
+            case Select(optional=True, operand=Ident(name="ce"), field="time"):
+                return "it is given times as text"
     return ""
+
+
+def _builds(e: Expr) -> bool:
+    """Whether the call may make a long text or list: not where it adds to a number."""
+    if not isinstance(e, Call) or e.function not in _BUILDS:
+        return False
+    return not any(isinstance(a, Lit) and isinstance(a.value, int | float) for a in e.args)
 
 
 def _bytes(value: str | bytes) -> bytes:
@@ -42,7 +88,7 @@ def _environment(roots: frozenset[str]) -> Any:
     return cel.NewEnv(variables=dict.fromkeys(sorted(roots), cel.Type.DYN), extensions=extensions)
 
 
-def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any]], bool | str]:
+def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any]], bool | Failure]:
     """An evaluator of CEL text.
 
     Raises:
@@ -54,15 +100,12 @@ def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any
         reason = str(e).split("\n")[0].removeprefix("INVALID_ARGUMENT: ").removeprefix("CANCELLED: ")
         raise ValueError(reason.removeprefix("ERROR: <input>:-1:-1: ")) from e
 
-    def evaluate(activation: Mapping[str, Any]) -> bool | str:
-        problem = unfit(activation)
-        if problem:
-            return problem
+    def evaluate(activation: Mapping[str, Any]) -> bool | Failure:
         found = expression.eval(data=activation)
         kind = found.type().name()
         if kind == "BOOL":
             return bool(found.value())
-        return str(found.value()) if kind == "ERROR" else f"the result is {kind.lower()}, not bool"
+        return Failure(str(found.value()) if kind == "ERROR" else f"the result is {kind.lower()}, not bool")
 
     return evaluate
 
@@ -76,6 +119,8 @@ def unfit(value: Any) -> str:
             if isinstance(item, str):
                 if "\0" in item:
                     return "the data holds a NUL character, which the engine cannot compare"
+            elif isinstance(item, Timestamp):
+                return "the data holds a time, which the engine cannot be given"
             elif isinstance(item, Mapping):
                 below.extend(item)
                 below.extend(item.values())

@@ -9,7 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tricel.compiler.nodes import Call, Comprehension, Expr, Ident, Lit, LitKind, walk
+from tricel.compiler.nodes import (
+    Bind,
+    Call,
+    Comprehension,
+    Expr,
+    Has,
+    Ident,
+    ListExpr,
+    Lit,
+    LitKind,
+    MapExpr,
+    Select,
+    walk,
+)
+
+from .model import Failure
 
 _OPERATORS = frozenset({"_&&_", "_||_", "!_", "_==_", "_!=_"})
 _METHODS = frozenset({"startsWith", "endsWith", "contains", "matches"})
@@ -21,12 +36,24 @@ def refuses(expr: Expr) -> str:
         match node:
             case Comprehension():
                 return "its comprehension variables do not shadow"
+            case Bind():
+                return "it lacks 'cel.bind'"
+            case Has(operand=operand) if not isinstance(operand, Ident) or operand.name != "ce":
+                return "its has() is false where the object is missing or is none"
+            case Select(optional=True):
+                return "it lacks optional values"
+            case ListExpr() | MapExpr():
+                return "it keeps errors in lists and maps as values"
             case Lit(kind=kind) if kind not in (LitKind.STRING, LitKind.BOOL):
                 return f"it compares values of type {kind} differently"
-            case Call(function="_==_" | "_!=_" as function, args=args) if not _only_attributes(args):
+            case Call(function="_==_" | "_!=_" as function, args=args) if not all(map(_is_text, args)):
                 return f"its '{function[1:3]}' errs on values of different kinds"
             case Call(function="_[_]", args=(Ident(name="ce"), Lit(kind=LitKind.STRING))):
                 continue
+            case Call(function=function, args=args, target=target) if function in _METHODS and not all(
+                map(_is_text, (*args, *(() if target is None else (target,))))
+            ):
+                return f"its '{function}' takes values that are no text"
             case Call(function=function) if function not in _OPERATORS | _METHODS:
                 return f"it does not evaluate '{function}' as CEL does"
             case _:
@@ -34,13 +61,21 @@ def refuses(expr: Expr) -> str:
     return ""
 
 
-def _only_attributes(args: tuple[Expr, ...]) -> bool:
-    """Whether both sides are text for certain: literals and attributes, not data."""
-    names = {n.name for a in args for n in walk(a) if isinstance(n, Ident)}
-    return names <= {"ce"} and all(not isinstance(a, Lit) or a.kind is LitKind.STRING for a in args)
+def _is_text(e: Expr) -> bool:
+    """Whether the value is text for certain: a literal, or an attribute other than the time."""
+    match e:
+        case Lit(kind=kind):
+            return kind is LitKind.STRING
+        case (
+            Select(operand=Ident(name="ce"), field=name)
+            | Call(function="_[_]", args=(Ident(name="ce"), Lit(kind=LitKind.STRING, value=name)))
+        ):
+            return name != "time"
+        case _:
+            return False
 
 
-def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any]], bool | str]:
+def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any]], bool | Failure]:
     """An evaluator of CEL text.
 
     Raises:
@@ -57,11 +92,11 @@ def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any
     except CELParseError as e:
         raise ValueError(f"its parser refuses it: {e.args[0]}") from e
 
-    def evaluate(activation: Mapping[str, Any]) -> bool | str:
+    def evaluate(activation: Mapping[str, Any]) -> bool | Failure:
         given = {root: json_to_cel(activation[root]) for root in roots if root in activation}
         found = program.evaluate(given)
         if isinstance(found, bool | celpy.celtypes.BoolType):
             return bool(found)
-        return f"the result is {type(found).__name__}, not bool"
+        return Failure(f"the result is {type(found).__name__}, not bool")
 
     return evaluate

@@ -1,0 +1,57 @@
+"""Our own evaluator: the whole language, in pure Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from tricel.compiler import Source, parse, resolve, unparse
+from tricel.compiler.celtypes import DYN
+from tricel.compiler.environment import Environment
+from tricel.compiler.interpreter import CelError, Evaluator, evaluator
+from tricel.compiler.interpreter.values import Timestamp, kind
+from tricel.compiler.nodes import Expr
+from tricel.compiler.rfc3339 import nanoseconds
+
+from .model import Failure
+
+
+def refuses(_: Expr) -> str:
+    """Nothing: it evaluates what the compiler accepts."""
+    return ""
+
+
+def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any]], bool | Failure]:
+    """An evaluator of CEL text, in which `ce.time` is a timestamp.
+
+    Raises:
+        ValueError: where the text is not CEL.
+    """
+    program = _compiled(text, roots)
+
+    def evaluate(activation: Mapping[str, Any]) -> bool | Failure:
+        try:
+            found = program(_with_instants({root: activation[root] for root in roots if root in activation}))
+        except CelError as e:
+            return Failure(str(e), unparse(e.expr) if e.expr is not None else "")
+        return found if isinstance(found, bool) else Failure(f"the result is {kind(found)}, not bool")
+
+    return evaluate
+
+
+@lru_cache(maxsize=1024)
+def _compiled(text: str, roots: frozenset[str]) -> Evaluator:
+    expr, diagnostics = parse(Source(text))
+    if expr is None:
+        raise ValueError(diagnostics[0].message)
+    return evaluator(resolve(expr, Environment("", tuple((root, DYN) for root in sorted(roots)))))
+
+
+def _with_instants(activation: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The activation with the event's time, which travels as text, as a timestamp."""
+    ce = activation.get("ce")
+    if not isinstance(ce, dict) or not isinstance(ce.get("time"), str):
+        return activation
+    nanos = nanoseconds(ce["time"])
+    return activation if nanos is None else {**activation, "ce": {**ce, "time": Timestamp(nanos)}}

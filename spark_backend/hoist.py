@@ -1,0 +1,117 @@
+"""What Spark can evaluate of a residual is evaluated by Spark: its values travel, not the columns that they come from.
+
+`data.a.b.matches(p) || ce.type == "x"`, where the pattern is one that only RE2 can run, becomes `h1.matches(p) || h2`;
+h1 is the text at `data.a.b` and h2 a bool, both computed natively. A value that errs does not travel, so it is an error
+where the engine uses it and absorbed where CEL absorbs it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tricel.compiler import Checked, Expr, unparse
+from tricel.compiler import celtypes as t
+from tricel.compiler.celtypes import CelType
+from tricel.compiler.nodes import Call, Ident, children, variables, walk, with_children
+
+from . import dynamic
+from .activation import Form, Input
+from .layout import Layout
+from .lower import Lowering
+from .reasons import NotNative
+from .sql import Sql
+
+_FORMS: Mapping[CelType, Form] = {
+    t.BOOL: Form.BOOL,
+    t.STRING: Form.TEXT,
+    t.BYTES: Form.BINARY,
+    t.INT: Form.INT,
+    t.DOUBLE: Form.DOUBLE,
+    t.TIMESTAMP: Form.TIME,
+}
+_TRAVELLING: Mapping[Form, str] = {
+    Form.INT: "CAST({} AS STRING)",
+    Form.DOUBLE: "CAST({} AS STRING)",
+    Form.TIME: "CAST(unix_micros({}) AS STRING)",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Hoisted:
+    """A residual over values that travel, and the JSON texts that computing them reads."""
+
+    expr: Expr
+    inputs: tuple[Input, ...]
+    documents: tuple[tuple[str, str], ...]
+
+
+def hoist(e: Expr, checked: Checked, layout: Layout) -> Hoisted | None:
+    """The residual with everything native taken out; None where it still reads a column by itself."""
+    walk_ = _Hoist(checked, layout)
+    expr = walk_.visit(e, frozenset(), None)
+    roots = {name for name, _ in checked.environment.roots}
+    if any(isinstance(n, Ident) and n.name in roots for n in walk(expr)):
+        return None
+    return Hoisted(expr, tuple(walk_.inputs.values()), tuple(walk_.documents.items()))
+
+
+@dataclass
+class _Hoist:
+    checked: Checked
+    layout: Layout
+    inputs: dict[str, Input] = field(default_factory=dict)
+    documents: dict[str, str] = field(default_factory=dict)
+
+    def visit(self, e: Expr, bound: frozenset[str], wanted: CelType | None) -> Expr:
+        """`e`, or the name of its value. `wanted`: the only type that its place takes, where that is one type."""
+        named = self._named(e, wanted) if self._reads_roots_only(e, bound) else None
+        if named is not None:
+            return named
+        inner = bound | variables(e)
+        old = children(e)
+        new = tuple(
+            self.visit(c, inner if i else bound, w) for i, (c, w) in enumerate(zip(old, self._wanted(e), strict=True))
+        )
+        return with_children(e, new) if any(a is not b for a, b in zip(old, new, strict=True)) else e
+
+    def _reads_roots_only(self, e: Expr, bound: frozenset[str]) -> bool:
+        names = {n.name for n in walk(e) if isinstance(n, Ident)}
+        return not names & bound and any(self.checked.environment.root(n) is not None for n in names)
+
+    def _wanted(self, e: Expr) -> list[CelType | None]:
+        """The one type that each operand must have, where a call has one overload."""
+        rows = self.checked.overloads.get(e.id, ())
+        operands = children(e)
+        if isinstance(e, Call) and len(rows) == 1 and len(rows[0].params) == len(operands):
+            return [p if p in (t.BOOL, t.STRING, t.DOUBLE) else None for p in rows[0].params]
+        return [None] * len(operands)
+
+    def _named(self, e: Expr, wanted: CelType | None) -> Expr | None:
+        lowering = Lowering(self.checked, self.layout)
+        try:
+            value = lowering.lower(e, {})
+            if value.type == t.JSON and wanted is not None:
+                value = lowering.let(value, lambda v: dynamic.read_as(v, wanted) or v)
+        except NotNative:
+            return None
+        form = Form.JSON if value.type == t.JSON and value.from_json else _FORMS.get(value.type)
+        if form is None:
+            return None
+        self.documents.update((key, sql.text) for key, sql in lowering.documents.items())
+        name = _name(e, form)
+        for kind in (form, Form.INFINITE) if form is Form.JSON else (form,):
+            given = Input(kind, name, _travelling(value, form), value.type)
+            self.inputs[given.field] = given
+        ident = Ident(name, id=e.id, span=e.span)
+        return Call("timestamp", (ident,)) if form is Form.TIME else ident
+
+
+def _name(e: Expr, form: Form) -> str:
+    """A name that is the same wherever the same value is wanted, so that it travels once for many filters."""
+    return "h" + hashlib.sha256(f"{form}:{unparse(e)}".encode()).hexdigest()[:16]
+
+
+def _travelling(value: Sql, form: Form) -> str:
+    return _TRAVELLING.get(form, "{}").format(value.text)

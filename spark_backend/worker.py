@@ -1,0 +1,91 @@
+"""What Spark's Python workers are sent: a function that needs nothing to be unpickled, and says what a worker lacks.
+
+A function of ours that were pickled as it is would be a reference to our modules, and a worker without them would fail
+inside Spark's unpickling, before any code of ours could say what to do about it.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from importlib import metadata
+from typing import Any
+
+import pandas as pd
+from pyspark.sql import Column
+from pyspark.sql.pandas.functions import pandas_udf
+
+
+def worker_column(make: Callable[..., Any], given: Sequence[Any], columns: Sequence[Column], returns: str) -> Column:
+    """The column that `make(*given)` computes of Arrow batches of `columns`, as Series, in the workers.
+
+    `make` is a function of a module. What it makes returns a Series of the type `returns`; a DataFrame where that
+    names fields. A worker without tricel, what it imports, or the engine fails the query with a RuntimeError that names
+    what is missing, the host and the remedy; so does one with another release of tricel.
+    """
+    evaluate = _self_contained(pickle.dumps((make, tuple(given))), _release())
+    if " " in returns:
+        evaluate.__annotations__["return"] = "pd.DataFrame"
+    return pandas_udf(evaluate, returns)(*columns)  # type: ignore[call-overload, no-any-return]
+
+
+def _release() -> str:
+    """This release of tricel; empty where it is not installed, and only its modules are there."""
+    try:
+        return metadata.version("tricel")
+    except metadata.PackageNotFoundError:
+        return ""
+
+
+def _self_contained(payload: bytes, release: str) -> Callable[..., Any]:
+    """The function that travels. It is pickled by value, so that it may use builtins and what it imports, no more."""
+    made: list[Any] = []
+
+    def refusal(lacks: str, remedy: str) -> RuntimeError:
+        import socket
+        import sys
+
+        guides = {
+            "bundle": "`tricel bundle --out tricel-bundle.zip` makes what --py-files, addPyFile and addArtifacts take",
+            "environment": "`tricel bundle --environment environment.tar.gz` makes an environment with all of it "
+            "for spark.archives (compiled packages cannot be imported from --py-files)",
+            "release": "give the executors the release of the driver, by `tricel bundle`",
+        }
+        where = f"host {socket.gethostname()}, Python {sys.version_info[0]}.{sys.version_info[1]} ({sys.executable})"
+        return RuntimeError(f"tricel: the executor {lacks}: {where}. {guides[remedy]}")
+
+    def load() -> Any:
+        import pickle
+        from importlib import metadata
+
+        try:
+            found = metadata.version("tricel")
+        except metadata.PackageNotFoundError:
+            found = ""
+        if found and release and found != release:
+            raise refusal(f"has tricel {found}, the driver {release}", "release")
+        try:
+            make, given = pickle.loads(payload)
+        except AttributeError as e:
+            raise refusal(f"has another tricel than the driver ({e})", "release") from None
+        return make(*given)
+
+    def evaluate(*columns: pd.Series) -> pd.Series:
+        try:
+            if not made:
+                made.append(load())
+            return made[0](*columns)
+        except ImportError as e:
+            module = str(e.name)
+            packages = {"re2": "google-re2", "_re2": "google-re2", "celpy": "cel-python", "yaml": "pyyaml"}
+            top = module.split(".")[0]
+            if not isinstance(e, ModuleNotFoundError):
+                lacks, remedy = f"cannot import what it needs ({e})", "environment"
+            elif top == "tricel" and module != top:
+                lacks, remedy = f"has another tricel than the driver (no module '{module}')", "release"
+            else:
+                lacks = f"lacks the Python package '{packages.get(top, top.replace('_', '-'))}'"
+                remedy = "bundle" if top in ("tricel", "lark", "yaml") else "environment"
+        raise refusal(lacks, remedy)
+
+    return evaluate
