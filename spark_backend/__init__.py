@@ -1,4 +1,4 @@
-"""Compiled filters on Spark. Importing this loads no pyspark; `where` and `column` do."""
+"""Compiled filters on Spark. Importing this loads no pyspark; `where`, `column` and `fan_out` do."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .columns import column, where
+    from .fanout import fan_out
 
-__all__ = ["column", "where"]
+__all__ = ["column", "fan_out", "where"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import columns
+    from . import columns, fanout
 
-    return getattr(columns, name)
+    return getattr(fanout if name == "fan_out" else columns, name)

@@ -1,0 +1,44 @@
+"""The columns that fan-out adds to the events while it runs, by names that no event column has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ..lower import document_variable
+
+FLAT = 6
+"""Parameters of one type that have columns of their own; the others are in one array column for the type."""
+_BASE = "tricel_"
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """A prefix, in lower case, that no column begins with: Spark compares names without case."""
+
+    prefix: str
+
+    def of(self, what: str) -> str:
+        """The column of that name."""
+        return f"{self.prefix}{what}"
+
+    def document(self, key: str) -> str:
+        """The column that holds a parsed JSON text."""
+        return self.of(document_variable(key).lower())
+
+    def hole(self, number: int) -> str:
+        """The root that stands for a constant of a filter, counted from 0."""
+        return self.of(f"p{number}")
+
+    def parameter(self, letter: str, index: int) -> str:
+        """The SQL of the parameter of one type, counted from 0."""
+        return self.of(f"{letter}{index}") if index < FLAT else f"get({self.of(letter)}, {index - FLAT})"
+
+
+def names_beside(taken: Iterable[str]) -> Names:
+    """Names for use beside the columns `taken`, which are in lower case."""
+    columns = tuple(taken)
+    prefix = _BASE
+    while any(c.startswith(prefix) for c in columns):
+        prefix += "_"
+    return Names(prefix)

@@ -1,0 +1,317 @@
+"""Shapes: what filters with one skeleton have in common, lowered once, with their constants as columns.
+
+A constant becomes a column wherever the lowering takes one; where it must see the constant itself (a double where an
+int is compared, ...) the constant stays, and filters that differ in it are of different shapes. So a conjunct of a
+shape is native whenever the same conjunct of the filter is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tricel.compiler import CheckedFilter, CompileError, Diagnostic, Environment, Source, check, errors
+from tricel.compiler import celtypes as t
+from tricel.compiler.celtypes import CelType
+from tricel.compiler.check import Checked
+from tricel.compiler.nodes import IN, Call, Expr, Ident, conjunction, renumber
+
+from .. import dynamic
+from ..engines import Program, Refusal, prepare
+from ..layout import Layout
+from ..lower import MAX_NESTING, Lowering
+from ..lowered import CompiledFilter
+from ..reasons import NotNative
+from ..sql import Sql, boolean
+from .names import Names
+from .skeletons import Hole, Part, Value, skeleton, with_holes
+
+_DEEPEST = MAX_NESTING - 40
+"""Nesting of a shape's SQL, which leaves room for the choice among shapes around it."""
+_NEVER_NULL = object()
+"""Marks a parameter as a literal of no known value: there always is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """How a parameter travels: the letter of its columns, and its type in CEL."""
+
+    letter: str
+    type: CelType
+
+
+STRING, INT, DOUBLE = Slot("s", t.STRING), Slot("i", t.INT), Slot("d", t.DOUBLE)
+TIMESTAMP = Slot("i", t.TIMESTAMP)
+STRINGS, INTS, DOUBLES = Slot("ls", t.list_of(t.STRING)), Slot("li", t.list_of(t.INT)), Slot("ld", t.list_of(t.DOUBLE))
+_OPTIONS: Mapping[Hole, tuple[Slot, ...]] = {
+    Hole.STRING: (STRING,),
+    Hole.INT: (INT,),
+    Hole.DOUBLE: (DOUBLE,),
+    Hole.ANY_INT: (INT, DOUBLE),
+    Hole.ANY_DOUBLE: (DOUBLE, INT),
+    Hole.TIMESTAMP: (TIMESTAMP,),
+    Hole.STRINGS: (STRINGS,),
+    Hole.INTS: (INTS, DOUBLES),
+    Hole.DOUBLES: (DOUBLES,),
+}
+
+
+def converted(slot: Slot, value: Value) -> Value:
+    """A constant as the slot holds it. An int becomes the double of the same number, and the other way round."""
+    match slot, value:
+        case Slot(letter="d"), int() | float():
+            return float(value)
+        case Slot(letter="i"), int() | float():
+            return int(value)
+        case Slot(letter="ld"), tuple():
+            return tuple(float(v) for v in value)
+        case _:
+            return value
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """One shape. `slots` are None for the constants that stay in it.
+
+    `sql` is the condition of its native conjuncts over the events' columns, `documents` and parameters, NULL where it
+    errs; empty when no conjunct is native. `truth` is TRUE for the same events and does not tell an error from false.
+    `residual` are the positions among `parts`, one filter of the shape, of the conjuncts that the fallback evaluates.
+    """
+
+    number: int
+    slots: tuple[Slot | None, ...]
+    sql: str
+    truth: str
+    documents: Mapping[str, str]
+    parts: tuple[Part, ...]
+    filter: CheckedFilter
+    layout: Layout
+    residual: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """What the fallback evaluates of one filter: the programs, and the conjuncts that they were made from."""
+
+    programs: tuple[Program, ...]
+    exprs: tuple[Expr, ...]
+    environment: Environment
+    json_extensions: frozenset[str]
+    source: Source
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """A filter as one of a shape: all constants, in the order of the shape's `slots`."""
+
+    id: str
+    shape: Shape
+    values: tuple[Value, ...]
+    residual: Residual | None = None
+
+    @property
+    def parameters(self) -> Iterator[tuple[Slot, Value]]:
+        """The constants that are not in the shape, as they travel."""
+        for slot, value in zip(self.shape.slots, self.values, strict=True):
+            if slot is not None:
+                yield slot, converted(slot, value)
+
+
+@dataclass
+class Shapes:
+    """The shapes met so far, for events of one table. `layouts` tells where an environment's roots are."""
+
+    names: Names
+    layouts: Mapping[Environment, Layout]
+    found: list[Shape] = field(default_factory=list)
+    _choices: dict[tuple[Environment, str], tuple[Slot | None, ...]] = field(default_factory=dict)
+    _shapes: dict[tuple[object, ...], Shape] = field(default_factory=dict)
+
+    def member(self, id_: str, compiled: CompiledFilter) -> Member:
+        """The filter by its shape.
+
+        Raises:
+            CompileError: where the filter does not fit the columns' types, or neither Spark nor the engine takes it.
+        """
+        filter_ = compiled.checked
+        environment = filter_.checked.environment
+        parts = skeleton(filter_.checked.expr)
+        slots: list[Slot | None] = []
+        for part in parts:
+            slots += self._choice(part, filter_)
+        constants = [c for p in parts for c in p.constants]
+        kept = tuple(repr(c.value) for c, s in zip(constants, slots, strict=True) if s is None)
+        key = (environment, tuple(p.key for p in parts), tuple(slots), kept)
+        shape = self._shapes.get(key)
+        if shape is None:
+            shape = self._shapes[key] = self._shape(parts, filter_, tuple(slots))
+        residual = None
+        if shape.residual:
+            residual = _residual(tuple(parts[i].written for i in shape.residual), compiled, shape.layout)
+        return Member(id_, shape, tuple(c.value for c in constants), residual)
+
+    def _choice(self, part: Part, filter_: CheckedFilter) -> tuple[Slot | None, ...]:
+        """The slots of a conjunct's constants: as many as it can have and still be native."""
+        key = (filter_.checked.environment, part.key)
+        if key not in self._choices:
+            self._choices[key] = self._choose(part, filter_)
+        return self._choices[key]
+
+    def _choose(self, part: Part, filter_: CheckedFilter) -> tuple[Slot | None, ...]:
+        """Where a constant may be of either of two types, the one that makes the shorter condition."""
+        options = [_OPTIONS[c.hole] for c in part.constants]
+        sizes = [(size, -i) for i in (0, -1) if (size := self._size(part, tuple(o[i] for o in options), filter_))]
+        if sizes:
+            return tuple(o[-min(sizes)[1]] for o in options)
+        none: tuple[Slot | None, ...] = (None,) * len(options)
+        if not self._size(part, none, filter_):
+            return none
+        alone = tuple(
+            next((s for s in o if self._size(part, (*none[:i], s, *none[i + 1 :]), filter_)), None)
+            for i, o in enumerate(options)
+        )
+        return alone if self._size(part, alone, filter_) else none
+
+    def _size(self, part: Part, slots: tuple[Slot | None, ...], filter_: CheckedFilter) -> int:
+        """The length of a conjunct's SQL with these slots; 0 where it is not native."""
+        try:
+            checked, parameters = self._checked((part,), slots, filter_)
+            return len(self._lowering(checked, parameters, filter_).condition(checked.expr, {}).text)
+        except (NotNative, CompileError):
+            return 0
+
+    def checked(self, shape: Shape) -> Checked:
+        """A shape's conjuncts with a root, named by `names.hole`, for each constant: what its covers are read from."""
+        return self._checked(shape.parts, shape.slots, shape.filter, holes=True)[0]
+
+    def lowering(self, checked: Checked, shape: Shape) -> ShapeLowering:
+        """The lowering of values of the events of a shape."""
+        return self._lowering(checked, {}, shape.filter)
+
+    def _checked(
+        self, parts: Sequence[Part], slots: Sequence[Slot | None], filter_: CheckedFilter, *, holes: bool = False
+    ) -> tuple[Checked, dict[str, Sql]]:
+        """The conjuncts with a root for each slot, or, for `holes`, for each constant, checked; and the roots' SQL."""
+        used: dict[str, int] = {}
+        parameters: dict[str, Sql] = {}
+        roots: list[str | None] = []
+        types: list[tuple[str, CelType]] = []
+        for number, (slot, constant) in enumerate(zip(slots, (c for p in parts for c in p.constants), strict=True)):
+            if slot is None and not holes:
+                roots.append(None)
+                continue
+            root = self.names.hole(number)
+            roots.append(root)
+            types.append((root, (slot or _OPTIONS[constant.hole][0]).type))
+            if slot is not None:
+                parameters[root] = _parameter(slot, used.setdefault(slot.letter, 0), self.names)
+                used[slot.letter] += 1
+        names = iter(roots)
+        expr = renumber(conjunction(tuple(with_holes(p.written, names) for p in parts)))
+        base = filter_.checked.environment
+        typed = self.layouts[base].environment(base)
+        checked = check(expr, Environment(typed.name, (*typed.roots, *types)), filter_.source)
+        if errors(checked.diagnostics):
+            raise CompileError(checked.diagnostics)
+        return checked, parameters
+
+    def _lowering(self, checked: Checked, parameters: dict[str, Sql], filter_: CheckedFilter) -> ShapeLowering:
+        layout = self.layouts[filter_.checked.environment]
+        return ShapeLowering(checked, layout, parameters=parameters, names=self.names)
+
+    def _shape(self, parts: tuple[Part, ...], filter_: CheckedFilter, slots: tuple[Slot | None, ...]) -> Shape:
+        checked, parameters = self._checked(parts, slots, filter_)
+        walk = self._lowering(checked, parameters, filter_)
+        native, truths, residual = [], [], []
+        for number, conjunct in enumerate(_conjuncts(checked.expr, parts)):
+            try:
+                body = walk.condition(conjunct, {})
+            except NotNative:
+                body = None
+            if body is None or body.depth > _DEEPEST:
+                residual.append(number)
+                continue
+            native.append(f"({body.text})")
+            truths.append(f"({body.truth or body.text})")
+        key = (filter_.checked.environment, " AND ".join(native), slots, tuple(parts[i].key for i in residual))
+        if key in self._shapes:
+            return self._shapes[key]
+        self._shapes[key] = shape = Shape(
+            number=len(self.found),
+            slots=slots,
+            sql=" AND ".join(native),
+            truth=" AND ".join(truths),
+            documents={key: sql.text for key, sql in walk.documents.items()},
+            parts=parts,
+            filter=filter_,
+            layout=walk.layout,
+            residual=tuple(residual),
+        )
+        self.found.append(shape)
+        return shape
+
+
+def _conjuncts(e: Expr, parts: tuple[Part, ...]) -> tuple[Expr, ...]:
+    return e.args if len(parts) > 1 and isinstance(e, Call) else (e,)
+
+
+def _parameter(slot: Slot, index: int, names: Names) -> Sql:
+    text = names.parameter(slot.letter, index)
+    if slot.type == t.TIMESTAMP:
+        text = f"timestamp_micros({text})"
+    return Sql(text, slot.type, cheap=True, nan=False, literal=_NEVER_NULL)
+
+
+def _residual(exprs: tuple[Expr, ...], compiled: CompiledFilter, layout: Layout) -> Residual:
+    environment = layout.environment(compiled.checked.checked.environment)
+    programs = []
+    for expr in exprs:
+        program = prepare(expr, compiled.engine, dict(environment.roots))
+        if isinstance(program, Refusal):
+            message = f"neither Spark nor {compiled.engine} can evaluate this: {program.reason}"
+            raise CompileError((Diagnostic("TRI401", message, compiled.checked.source, expr.span),))
+        programs.append(program)
+    return Residual(
+        tuple(programs), exprs, environment, compiled.checked.checked.json_extensions, compiled.checked.source
+    )
+
+
+@dataclass
+class ShapeLowering(Lowering):
+    """The lowering of a shape: `parameters` are roots that are columns of another table, JSON texts are parsed already."""
+
+    parameters: Mapping[str, Sql] = field(default_factory=dict)
+    names: Names = field(default_factory=lambda: Names(""))
+
+    def document(self, key: str, text: str) -> Sql:
+        """The column of a parsed JSON text."""
+        super().document(key, text)
+        return Sql(self.names.document(key), t.JSON, cheap=True, from_json=True)
+
+    def _root(self, root: str) -> Sql:
+        return self.parameters[root] if root in self.parameters else super()._root(root)
+
+    def _call(self, e: Call, scope: dict[str, Sql]) -> Sql:
+        if (
+            e.function == IN
+            and isinstance(e.args[1], Ident)
+            and e.args[1].absolute
+            and e.args[1].name in self.parameters
+        ):
+            return self._in_parameter(e.args[0], self.parameters[e.args[1].name], scope)
+        return super()._call(e, scope)
+
+    def _in_parameter(self, item: Expr, items: Sql, scope: dict[str, Sql]) -> Sql:
+        value = self.lower(item, scope)
+        (element,) = items.type.params
+
+        def test(v: Sql) -> Sql:
+            if v.type == element:
+                return boolean(f"array_contains({items.text}, {v.text})", (v,))
+            read = dynamic.read_as(v, element) if v.type == t.JSON else None
+            if read is None:
+                raise NotNative(f"a value of type '{v.type}' in a list of another type")
+            found = f"WHEN array_contains({items.text}, {read.text}) THEN TRUE WHEN {dynamic.exists(v)} THEN FALSE"
+            return boolean(f"CASE {found} END", (v, read))
+
+        return self.let(value, test)

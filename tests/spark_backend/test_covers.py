@@ -1,0 +1,218 @@
+"""Skeletons, shapes, covers and plans: what filters share, and which keys an event must have. No Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from tricel.compiler import CLOUD_EVENT, check_filter
+from tricel.spark_backend.fanout.explain import explain
+from tricel.spark_backend.fanout.names import names_beside
+from tricel.spark_backend.fanout.plan import MAX_LENGTHS, MAX_PROBES, Plan, plan
+from tricel.spark_backend.fanout.shapes import Member, Shapes
+from tricel.spark_backend.fanout.skeletons import skeleton
+from tricel.spark_backend.layout import DEFAULT
+from tricel.spark_backend.lowered import CompiledFilter, lower_filter
+
+NAMES = names_beside(())
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """A trigger of a set under test."""
+
+    id: str
+    compiled: CompiledFilter
+
+
+def compiled(text: str) -> CompiledFilter:
+    checked, diagnostics = check_filter(text)
+    assert checked is not None, diagnostics
+    return lower_filter(checked)
+
+
+def key(text: str) -> str:
+    return "&".join(p.key for p in skeleton(compiled(text).checked.checked.expr))
+
+
+def members(*texts: str) -> list[Member]:
+    shapes = Shapes(NAMES, {CLOUD_EVENT: DEFAULT})
+    return [shapes.member(str(i), compiled(t)) for i, t in enumerate(texts)]
+
+
+def planned(*texts: str, errors: bool = False) -> Plan:
+    triggers = [Trigger(f"t{i}", compiled(t)) for i, t in enumerate(texts)]
+    return plan(triggers, {CLOUD_EVENT: DEFAULT}, NAMES, errors=[t.id for t in triggers] if errors else ())
+
+
+def keys_of(text: str, *, errors: bool = False) -> set[str]:
+    """The keys of a filter among enough others that every probe pays; "*" is the key of all."""
+    others = [f'ce.{a} == "{i}"' for a in ("type", "source", "subject", "region") for i in range(30)]
+    others += [f'data.{a} == "{i}"' for a in ("s", "t") for i in range(30)]
+    others += [f"data.n == {i}" for i in range(30)]
+    others += [f'ce.{a}.startsWith("com.{i}.")' for a in ("type", "source") for i in range(10, 40)]
+    others += [f'ce.subject.endsWith(".{i}")' for i in range(10, 40)]
+    found = planned(text, *others, errors=errors)
+    keys = set()
+    for entry in found.entries:
+        if entry.member.id == "t0":
+            question = found.asked[entry.asked]
+            keys |= {"*" if question is None else f"{question}={_shown(v)}" for v in entry.values}
+    return keys
+
+
+def _shown(value: object) -> str:
+    return "absent" if value is None else value.decode() if isinstance(value, bytes) else str(value)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('ce.type == "a"', 'ce.type == "b"'),
+        ('ce.type == "a"', '"b" == ce.type'),
+        ('ce.type == "a" && data.n > 1.5', 'data.n > 2.5 && ce.type == "x"'),
+        ('ce.type.matches("^com")', 'ce.type.startsWith("a")'),
+        ('ce.type.matches("^com$")', 'ce.type == "a"'),
+        ('ce.type == "a" || ce.type == "b"', 'ce.type in ["a", "b", "c"]'),
+        ('ce.time < timestamp("2024-01-01T00:00:00Z")', 'ce.time < timestamp("2025-01-01T00:00:00Z")'),
+    ],
+)
+def test_filters_that_differ_in_constants_have_one_skeleton(one: str, other: str) -> None:
+    assert key(one) == key(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ('ce.type == "a"', 'ce.source == "a"'),
+        ('data.a == "a"', 'data.b == "a"'),
+        ('data[0] == "a"', 'data[1] == "a"'),
+        ('ce.type.matches("a[bc]+d")', 'ce.type.matches("a[bd]+d")'),
+        ("data.a == true", "data.a == false"),
+        ("data.a == null", 'data.a == "x"'),
+        ('"a" in ce', '"b" in ce'),
+        ("data.a == 9007199254740993", "data.a == 1"),
+        ('data.a in [1, "a"]', 'data.a in [2, "a"]'),
+        ("data.a.exists(x, x == 1.0)", "data.a.all(x, x == 1.0)"),
+    ],
+)
+def test_what_decides_the_lowering_stays(one: str, other: str) -> None:
+    assert key(one) != key(other)
+
+
+def test_numbers_of_either_type_are_one_shape() -> None:
+    a, b, c = members("data.n > 5", "data.n > 5.5", "data.n > 6.0")
+    assert a.shape is b.shape is c.shape
+    assert [5.0, 5.5, 6.0] == [value for m in (a, b, c) for _, value in m.parameters]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'ce.type == "a" && data.n > 5',
+        'data.xs.exists(x, x.n > 5.0 && x.s == "a")',
+        "data.n in [1, 2]",
+        'data.n in [1, "a"]',
+        "size(data.xs) == 2",
+        'ce.region.zone == "a"',
+        "data.n / 2.0 > 1.0",
+        "cel.bind(x, data.n, x > 1.0 && x < 5.0)",
+        'ce.time < timestamp("2024-01-01T00:00:00Z")',
+    ],
+)
+def test_a_shape_is_native_where_the_filter_is(text: str) -> None:
+    (member,) = members(text)
+    assert () == compiled(text).residual
+    assert () == member.shape.residual
+
+
+def test_only_the_conjuncts_that_need_it_go_to_the_fallback() -> None:
+    text = 'size(ce) > 3 && data.s == "x" && ce.type == "a"'
+    (member,) = members(text)
+    assert 1 == len(compiled(text).residual) == len(member.shape.residual)
+    assert member.residual is not None
+    assert ["size(ce) > 3"] == [p.text for p in member.residual.programs]
+
+
+COVERS = [
+    # filter, keys for true, keys for true or an error
+    ('ce.type == "a"', {"ce.type=a"}, {"ce.type=a", "ce.type=absent"}),
+    ('ce.type in ["a", "b"]', {"ce.type=a", "ce.type=b"}, {"ce.type=a", "ce.type=b", "ce.type=absent"}),
+    ('has(ce.region) && ce.region == "eu"', {"ce.region=eu"}, {"ce.region=eu"}),
+    ('ce.region == "eu" && ce.type == "a"', {"ce.type=a"}, {"ce.type=a", "ce.type=absent"}),
+    ('ce.type == "a" || ce.source == "b"', {"ce.type=a", "ce.source=b"},
+     {"ce.type=a", "ce.type=absent", "ce.source=b", "ce.source=absent"}),
+    ('!(ce.type != "a")', {"ce.type=a"}, {"ce.type=a", "ce.type=absent"}),
+    ('!(ce.type != "a" || ce.source != "b") && true', {"ce.source=b"}, {"ce.source=b", "ce.source=absent"}),
+    ('ce.type != "a"', {"*"}, {"*"}),
+    ("has(ce.region)", {"*"}, {"*"}),
+    ("!has(ce.region)", {"ce.region=absent"}, {"ce.region=absent"}),
+    ("false", set(), set()),
+    ("true", {"*"}, {"*"}),
+    ('true || ce.type == "a"', {"*"}, {"*"}),
+    ('data.s == "x"', {"data.s=x"}, {"data.s=x", "data.s=absent"}),
+    ("data.n == 5", {"data.n=5.0"}, {"data.n=5.0", "data.n=absent"}),
+    ("data.n > 5.0", {"*"}, {"*"}),
+    ('ce.type.startsWith("com.77.")', {"prefix of 7 of ce.type=com.77."},
+     {"prefix of 7 of ce.type=com.77.", "prefix of 7 of ce.type=absent"}),
+    ('ce.type.startsWith("")', {"*"}, {"*"}),
+    ('ce.subject.endsWith(".77")', {"suffix of 3 of ce.subject=.77"},
+     {"suffix of 3 of ce.subject=.77", "suffix of 3 of ce.subject=absent"}),
+    ('ce.type == "a" ? ce.source == "b" : false', {"ce.type=a"}, {"ce.type=a", "ce.type=absent"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "true", "true_or_error"), COVERS)
+def test_the_keys_of_a_filter(text: str, true: set[str], true_or_error: set[str]) -> None:
+    assert true == keys_of(text)
+    assert true_or_error == keys_of(text, errors=True)
+
+
+def test_an_engine_may_err_on_any_event() -> None:
+    assert {"*"} == keys_of("!(size(ce) > 3) && false || size(ce) == 2", errors=True)
+    assert {"ce.type=a", "ce.type=absent"} == keys_of('size(ce) > 3 && ce.type == "a"', errors=True)
+
+
+def test_a_filter_with_keys_of_two_questions_knows_the_earlier_ones() -> None:
+    others = [f'ce.{a} == "{i}"' for a in ("type", "source") for i in range(30)]
+    found = planned('ce.type == "a" || ce.source == "b"', *others)
+    first, second = (e for e in found.entries if e.member.id == "t0")
+    assert () == first.earlier
+    assert ((first.asked, *first.values),) == second.earlier
+
+
+def test_prefixes_of_many_lengths_are_asked_by_few() -> None:
+    texts = [f'ce.type.startsWith("{"x" * (i % 30 + 1)}{i}")' for i in range(300)]
+    found = planned(*texts)
+    assert len(found.asked) - 1 == MAX_LENGTHS
+    assert 0 == found.every
+
+
+def test_events_are_not_asked_without_end() -> None:
+    found = planned(*(f'data.f{i} == "{i}-{j}"' for i in range(100) for j in range(3)))
+    assert len(found.asked) - 1 <= MAX_PROBES
+    assert len(found.entries) == 300
+
+
+def test_cost_does_not_depend_on_how_many_filters_there_are() -> None:
+    few, many = (planned(*(f'ce.type == "t{i}" && data.n > {i}.0' for i in range(n))) for n in (20, 2000))
+    assert 1 == len(few.shapes) == len(many.shapes)
+    assert len(few.asked) == len(many.asked)
+    assert abs(few.keyed_cost - many.keyed_cost) < 1e-6
+
+
+def test_the_plan_says_what_it_chose() -> None:
+    assert "1 filter of 1 shape: plain conditions" in explain(planned("true"))
+    text = explain(planned(*(f'ce.type == "{i}"' for i in range(30)), "data.n > 5.0", "false", "size(ce) > 3"))
+    assert "33 filters of 4 shapes: fan-out by keys" in text
+    assert "asked for ce.type: 30 keys" in text
+    assert "tried on every event, for they need no key: 2 filters" in text
+    assert "never true, and not looked at: 1 filter" in text
+    assert "evaluated by the fallback, on candidates only: 1 filter" in text
+    assert "warning" not in text
+    assert "warning: the cost grows with those 200" in explain(planned(*(f"data.n > {i}.5" for i in range(200))))
+
+
+def test_names_avoid_columns() -> None:
+    assert "tricel_s0" == names_beside({"type"}).parameter("s", 0)
+    assert "tricel__s0" == names_beside({"type", "tricel_s0"}).parameter("s", 0)

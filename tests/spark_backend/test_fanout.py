@@ -1,0 +1,397 @@
+"""Fan-out gives the pairs and the outcomes that each filter gives alone."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from tricel.compiler import check_filter, errors
+from tricel.spark_backend import column
+from tricel.spark_backend.fanout import choice, fan_out
+from tricel.spark_backend.lowered import CompiledFilter, lower_filter
+
+pytestmark = pytest.mark.spark
+
+CHUNK = 40
+TYPES = ("com.example.order.created", "com.example.order.paid", "com.github.push", "a", "", "é", "a\0b", "com.")
+SOURCES = ("/shops/1", "/shops/22", "https://github.com/x", "", "s", "/shops", "日本/x")
+SUBJECTS = (None, "x", "img.png", "", "photo.PNG", "a.png", "é")
+REGIONS = (None, "eu", "us", "", "eu-west", '{"zone":"a"}')
+TIERS = (None, "gold", "basic", "1", '{"x":"y"}')
+DATA = (
+    '{"total": 500, "customer": {"tier": "gold"}, "items": [{"qty": 4}, {"qty": 1}], "flag": true}',
+    '{"total": 500.5, "customer": {"tier": "basic"}, "items": [], "flag": false}',
+    '{"total": "500", "customer": {"tier": 1}, "items": "abc", "flag": "true"}',
+    '{"total": null, "customer": null, "items": {"a": {"qty": 9}}, "flag": null}',
+    '{"total": true, "customer": [], "items": [1, 2]}',
+    '{"total": -0.0, "customer": {"tier": ""}, "a": 3, "b": 3.0}',
+    '{"total": 9007199254740993, "customer": {"tier": "a\\u0000b"}, "a": [1], "b": [1]}',
+    '{"total": 1e300, "customer": {"tier": "\\ud800"}}',
+    '{"total": 3, "customer": {"tier": "gold", "x": "gold"}, "a": "x", "b": "y"}',
+    "{}",
+    "[]",
+    "[1, 2, 3]",
+    '"gold"',
+    "3",
+    "null",
+    "not json",
+    "",
+    None,
+)
+TIMES = (None, 1704067200000000, 1704067199999999, 1717200000123456)
+MEDIA = (None, "application/json", "text/plain", "application/cloudevents+json; charset=utf-8")
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """A trigger of a set under test."""
+
+    id: str
+    compiled: CompiledFilter
+
+
+def events(count: int, seed: int) -> list[tuple[Any, ...]]:
+    """Events in which everything odd is common; some are there twice."""
+    pick = random.Random(seed).choice
+    rows = [
+        (
+            str(i % 7),
+            pick(SOURCES) if i % 41 else None,
+            "1.0",
+            pick(TYPES) if i % 37 else None,
+            pick(SUBJECTS),
+            pick(MEDIA),
+            pick(TIMES),
+            pick(REGIONS),
+            pick(TIERS),
+            pick(DATA),
+        )
+        for i in range(count)
+    ]
+    return rows + rows[: count // 8]
+
+
+COLUMNS = (
+    "row INT, id STRING, source STRING, specversion STRING, type STRING, subject STRING, datacontenttype STRING, "
+    "micros BIGINT, region STRING, tier STRING, data STRING"
+)
+CORE = "row, id, source, specversion, type, subject, datacontenttype, timestamp_micros(micros) AS time"
+EXTENSIONS = "map_filter(map_from_arrays(array('region', 'tier'), array(region, tier)), (k, v) -> v IS NOT NULL)"
+SELECTS = {
+    "JSON text": f"{CORE}, {EXTENSIONS} AS extensions, data",
+    "VARIANT": f"{CORE}, {EXTENSIONS} AS extensions, try_parse_json(data) AS data",
+    "flat extensions": f"{CORE}, region, tier, data",
+    "typed": f"{CORE}, region, CAST(row % 5 AS INT) AS tier, "
+    "CASE WHEN row % 3 > 0 THEN named_struct('total', CAST(row % 9 AS DOUBLE), 'n', CAST(row % 4 AS BIGINT), "
+    "'customer', named_struct('tier', tier, 'x', region), 'items', array(row % 5, 2)) END AS data",
+}
+
+
+@pytest.fixture(scope="module")
+def frames(spark: SparkSession) -> Iterator[dict[str, DataFrame]]:
+    """The events in each layout."""
+    rows = [(i, *row) for i, row in enumerate(events(110, seed=3))]
+    base = spark.createDataFrame(rows, COLUMNS).repartition(2)
+    found = {layout: base.selectExpr(*_split(select)).cache() for layout, select in SELECTS.items()}
+    yield found
+    for frame in found.values():
+        frame.unpersist()
+
+
+def _split(select: str) -> list[str]:
+    """The expressions of a SELECT list: split at commas outside parentheses."""
+    parts, depth, part = [], 0, ""
+    for c in select:
+        depth += (c == "(") - (c == ")")
+        if c == "," and depth == 0:
+            parts.append(part)
+            part = ""
+        else:
+            part += c
+    return [*parts, part]
+
+
+def quoted(text: str) -> str:
+    """A CEL string literal."""
+    return '"' + "".join(c if c.isprintable() and c not in '"\\' else f"\\u{ord(c):04x}" for c in text) + '"'
+
+
+def random_filter(r: random.Random, depth: int = 0) -> Any:
+    """A filter: CEL text, or at the top now and then one of the Knative dialects."""
+    if depth == 0 and r.random() < 0.25:
+        return dialect(r)
+    roll = r.random()
+    if depth < 3 and roll < 0.28:
+        return "(" + " && ".join(random_filter(r, depth + 1) for _ in range(r.randint(2, 3))) + ")"
+    if depth < 3 and roll < 0.46:
+        return "(" + " || ".join(random_filter(r, depth + 1) for _ in range(r.randint(2, 3))) + ")"
+    if depth < 3 and roll < 0.56:
+        return "!(" + random_filter(r, depth + 1) + ")"
+    if depth < 3 and roll < 0.6:
+        a, b, c = (random_filter(r, depth + 2) for _ in range(3))
+        return f"({a} ? {b} : {c})"
+    return r.choice(ATOMS)(r)
+
+
+def _attribute(r: random.Random) -> tuple[str, Sequence[str | None]]:
+    return r.choice(
+        [
+            ("type", TYPES),
+            ("type", TYPES),
+            ("source", SOURCES),
+            ("subject", SUBJECTS),
+            ("region", REGIONS),
+            ("tier", TIERS),
+        ]
+    )
+
+
+def _value(r: random.Random, values: Sequence[str | None]) -> str:
+    return r.choice([v for v in values if v is not None])
+
+
+def _equality(r: random.Random) -> str:
+    name, values = _attribute(r)
+    sides = [f"ce.{name}", quoted(_value(r, values))]
+    if r.random() < 0.2:
+        sides.reverse()
+    return f"{sides[0]} {r.choice(['==', '==', '!='])} {sides[1]}"
+
+
+def _affix(r: random.Random) -> str:
+    name, values = _attribute(r)
+    text = _value(r, values)
+    cut = r.randint(0, len(text))
+    method = r.choice(["startsWith", "startsWith", "endsWith", "contains"])
+    part = text[cut:] if method == "endsWith" else text[:cut]
+    guard = f"has(ce.{name}) && " if r.random() < 0.3 else ""
+    return f"({guard}ce.{name}.{method}({quoted(part)}))"
+
+
+def _membership(r: random.Random) -> str:
+    name, values = _attribute(r)
+    chosen = [quoted(_value(r, values)) for _ in range(r.randint(0, 4))]
+    return f"ce.{name} in [{', '.join(chosen)}]"
+
+
+def _data(r: random.Random) -> str:
+    number = r.choice(["500", "500.5", "3", "3.0", "0.0", "-0.0", "9007199254740993", "1e300", "0"])
+    return r.choice(
+        [
+            f"data.total {r.choice(['==', '!=', '<', '<=', '>', '>='])} {number}",
+            f"data.customer.tier == {quoted(r.choice(['gold', 'basic', '', '1']))}",
+            f"data.customer.tier.startsWith({quoted(r.choice(['g', 'go', 'b', '']))})",
+            f"has(data.customer) && data.customer.tier == {quoted(r.choice(['gold', 'basic']))}",
+            f"data.customer.tier in [{quoted('gold')}, {quoted('x')}]",
+            "data.total in [3, 500]",
+            "data.total in [3.0, 500.5]",
+            'data.total in [3, "500", null]',
+            "data.items.exists(i, i.qty > 3.0)",
+            "size(data.items) == 2",
+            "data.flag",
+            "data.flag == true",
+            "data.total == null",
+            "data.customer['tier'] == 'gold'",
+            "data[1] == 2.0",
+            "data.total + 1.0 > 4.0",
+            "has(data.total)",
+            "data == 'gold'",
+            f"data.customer.tier.matches({quoted(r.choice(['^g', 'ol', 'd$', '^gold$', '(a|b)*c', '[a-z]{2}']))})",
+        ]
+    )
+
+
+def _other(r: random.Random) -> str:
+    return r.choice(
+        [
+            "true",
+            "false",
+            "has(ce.region)",
+            '"tier" in ce',
+            'ce.time < timestamp("2024-01-01T00:00:00Z")',
+            'ce.time == timestamp("2024-01-01T00:00:00Z")',
+            'ce.source.matches("^/shops/[0-9]+$")',
+            'ce.type.matches("^com\\\\.github\\\\.push$")',
+            'ce.type.matches("^com\\\\.example\\\\.")',
+            'ce.region.zone == "a"',
+            "size(ce.type) > 5",
+            # these are not native
+            "size(ce) > 8",
+            "(size(ce) == 9 || data.total > 3.0)",
+            "(ce == {} || data.flag)",
+        ]
+    )
+
+
+ATOMS = (_equality, _equality, _affix, _membership, _data, _data, _other)
+
+
+def dialect(r: random.Random) -> dict[str, Any]:
+    """A filter of one of the Knative dialects."""
+    name, values = _attribute(r)
+    other, others = _attribute(r)
+    value = _value(r, values) or "a"
+    second = _value(r, others) or "b"
+    one = {r.choice(["exact", "prefix", "suffix"]): {name: value}}
+    two = {r.choice(["exact", "prefix", "suffix"]): {other: second}}
+    return r.choice(
+        [
+            {"attributes": {name: value, other: second} if name != other else {name: value}},
+            {"attributes": {name: ""}},
+            {"filters": [one, {"not": two}]},
+            {"filters": [{"any": [one, two, {"exact": {"type": "a"}}]}]},
+            {"filters": [{"all": [one, {"any": [two, one]}]}]},
+        ]
+    )
+
+
+def random_triggers(count: int, seed: int) -> list[tuple[str, Any]]:
+    """Filters under ids; some twice."""
+    r = random.Random(seed)
+    found = [random_filter(r) for _ in range(count)]
+    found += [r.choice(found) for _ in range(count // 10)]
+    return [(f"ns/t{i}", f) for i, f in enumerate(found)]
+
+
+def compiled(given: list[tuple[str, Any]], frame: DataFrame) -> list[Trigger]:
+    """Those that compile, for any events at all and for these."""
+    found = []
+    for id_, filter_ in given:
+        checked, diagnostics = check_filter(filter_)
+        if checked is None:
+            assert errors(diagnostics)
+            continue
+        try:
+            column(whole := lower_filter(checked), frame)
+        except ValueError:
+            continue
+        found.append(Trigger(id_, whole))
+    return found
+
+
+def alone(frame: DataFrame, triggers: Sequence[Trigger]) -> Counter[tuple[int, str, str]]:
+    """Row, trigger and outcome, from each filter by itself."""
+    found: Counter[tuple[int, str, str]] = Counter()
+    for start in range(0, len(triggers), CHUNK):
+        chunk = triggers[start : start + CHUNK]
+        for row in frame.select("row", *(column(t.compiled, frame) for t in chunk)).collect():
+            for t, value in zip(chunk, row[1:], strict=True):
+                if value is not False:
+                    found[row[0], t.id, "errored" if value is None else "delivered"] += 1
+    return found
+
+
+def check_same(frame: DataFrame, triggers: Sequence[Trigger]) -> None:
+    """Fails where fan-out and the filters alone differ."""
+    expected = alone(frame, triggers)
+    cel = {t.id: t.compiled.cel for t in triggers}
+    pairs = fan_out(frame, triggers, outcomes=True)
+    assert [*frame.columns, "trigger", "outcome"] == pairs.columns
+    actual = Counter(
+        (r["row"], r["trigger"], r["outcome"]) for r in pairs.select("row", "trigger", "outcome").collect()
+    )
+    assert [] == [(*k, cel[k[1]]) for k in (expected - actual).keys() | (actual - expected).keys()][:5]
+    delivered = fan_out(frame, triggers).select("row", "trigger").collect()
+    wanted = Counter({(r, t): n for (r, t, o), n in expected.items() if o == "delivered"})
+    found = Counter((r["row"], r["trigger"]) for r in delivered)
+    assert [] == [(*k, cel[k[1]]) for k in (wanted - found).keys() | (found - wanted).keys()][:5]
+
+
+def with_id(text: Any, id_: str = "t") -> Trigger:
+    """A trigger with a filter that compiles."""
+    checked, diagnostics = check_filter(text)
+    assert checked is not None, diagnostics
+    return Trigger(id_, lower_filter(checked))
+
+
+@pytest.mark.parametrize(("layout", "seed"), [("JSON text", 1), ("VARIANT", 2), ("flat extensions", 3), ("typed", 4)])
+def test_random_sets_give_the_pairs_of_each_filter_alone(frames: dict[str, DataFrame], layout: str, seed: int) -> None:
+    triggers = compiled(random_triggers(36, seed), frames[layout])
+    assert len(triggers) > 20
+    check_same(frames[layout], triggers)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2])
+def test_few_filters_give_the_same_as_conditions(frames: dict[str, DataFrame], count: int) -> None:
+    texts = ['ce.region == "eu"', "data.total > 3.0 && size(ce) > 8"]
+    check_same(frames["JSON text"], [with_id(t, t) for t in texts[:count]])
+
+
+def test_a_set_of_odd_filters(frames: dict[str, DataFrame]) -> None:
+    texts = [
+        "true",
+        "false",
+        'ce.region == "eu" || ce.type == "a" || ce.tier == "gold"',
+        'ce.type in ["a", "a", "com."] || ce.type == "a"',
+        'ce.type.startsWith("")',
+        'ce.source.endsWith("本/x")',
+        *(f'ce.type.startsWith("{"com.example.order."[:n]}")' for n in range(1, 18)),
+        'ce.region == "eu" ? ce.type == "a" : ce.source == "s"',
+        "!has(ce.subject)",
+        '!(ce.subject != "x")',
+        "data.total in [3, 500] || data.total == 500.5",
+        "data.total == 0.0",
+    ]
+    check_same(frames["JSON text"], [with_id(t, f"{i}: {t}") for i, t in enumerate(texts)])
+
+
+def test_filters_of_many_shapes_are_interpreted(frames: dict[str, DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choice, "MAX_GENERATED", 1_000)
+    texts = [f'ce.type != "{i}" && (data.total > {i}.5 || data.f{i} == "x" || has(data.a))' for i in range(40)]
+    check_same(frames["JSON text"], [with_id(t, f"t{i}") for i, t in enumerate(texts)])
+
+
+def test_errors_are_dropped_or_delivered_by_trigger(frames: dict[str, DataFrame]) -> None:
+    frame = frames["JSON text"]
+    triggers = [with_id(f'ce.region == "{v}"', v) for v in ("eu", "us", "x", "y", "z")]
+    found = fan_out(frame, triggers, on_error={"us": "deliver", "x": "drop"})
+    actual = {r["trigger"]: r["count"] for r in found.groupBy("trigger").count().collect()}
+    eu, us = (frame.where(f"extensions['region'] = '{v}'").count() for v in ("eu", "us"))
+    absent = frame.where("extensions['region'] IS NULL").count()
+    assert min(eu, us, absent) > 0
+    assert {"eu": eu, "us": us + absent} == actual
+
+
+@pytest.mark.parametrize("count", [1, 3, 30])
+def test_an_error_fails_the_query_where_that_is_asked(frames: dict[str, DataFrame], count: int) -> None:
+    triggers = [with_id(f'ce.region == "{i}"', f"t{i}") for i in range(count)]
+    with pytest.raises(PySparkException, match="cannot be evaluated on an event"):
+        fan_out(frames["JSON text"], triggers, on_error={"t0": "fail"}).collect()
+
+
+def test_two_equal_events_stay_two(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("a", "s")] * 3, "type STRING, source STRING")
+    triggers = [with_id('ce.type == "a" || ce.source == "s"', f"t{i}") for i in range(12)]
+    assert {f"t{i}": 3 for i in range(12)} == Counter(r["trigger"] for r in fan_out(frame, triggers).collect())
+
+
+def test_columns_may_have_any_names(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("a", 1, 2, "`")], "type STRING, Tricel_S0 INT, `a``b.c` INT, doc STRING")
+    triggers = [with_id(f'ce.type == "{v}"', v) for v in "abcdefghijkl"]
+    assert [("a", 1, 2, "`", "a")] == [tuple(r) for r in fan_out(frame, triggers).collect()]
+
+
+@pytest.mark.parametrize("name", ["trigger", "Trigger"])
+def test_a_column_that_is_there_already_is_refused(spark: SparkSession, name: str) -> None:
+    frame = spark.createDataFrame([("a", "b")], f"type STRING, {name} STRING")
+    with pytest.raises(ValueError, match=f"a column '{name}'"):
+        fan_out(frame, [with_id("true")])
+
+
+def test_ids_are_unique_and_modes_known(frames: dict[str, DataFrame]) -> None:
+    with pytest.raises(ValueError, match="one id"):
+        fan_out(frames["VARIANT"], [with_id("true"), with_id("false")])
+    with pytest.raises(ValueError, match="no such on_error"):
+        fan_out(frames["VARIANT"], [with_id("true")], on_error="keep")
+
+
+def test_the_session_keeps_its_settings(spark: SparkSession, frames: dict[str, DataFrame]) -> None:
+    before = dict(spark.sparkContext.getConf().getAll()), spark.sql("SET").collect()
+    fan_out(frames["VARIANT"], [with_id(f'ce.type == "{i}"', f"t{i}") for i in range(20)]).collect()
+    assert before == (dict(spark.sparkContext.getConf().getAll()), spark.sql("SET").collect())
