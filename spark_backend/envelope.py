@@ -1,24 +1,58 @@
-"""A CloudEvent in structured JSON, read without Spark (CloudEvents 1.0.2, JSON format)."""
+"""A CloudEvent in structured JSON, read without Spark and exactly as `events` reads it (CloudEvents 1.0.2, JSON format).
+
+What JSON is, is what Spark's parser takes: its limits on nesting, numbers and names are those of Jackson 2.
+"""
 
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Context, Decimal
 from typing import Any
 
-from tricel.compiler.environment import CONTEXT_ATTRIBUTES
 from tricel.compiler.rfc3339 import microseconds
 
+from .malformed import (
+    EXTENSION_ARRAY,
+    EXTENSION_NAME,
+    EXTENSION_NUMBER,
+    NOT_BASE64,
+    NOT_JSON,
+    NOT_OBJECT,
+    NOT_TIME,
+    NOT_UTF8,
+    NOT_VERSION,
+    OPTIONAL,
+    REQUIRED,
+    TWO_DATA,
+    empty,
+    missing,
+    not_string,
+)
+
 _NAME = re.compile(r"[a-z0-9.]+", re.ASCII)
-_JSON_MEDIA = re.compile(r"[^;]*(?:/|\+)json\s*(?:;.*)?", re.IGNORECASE | re.DOTALL)
-_REQUIRED = tuple(n for n, f in CONTEXT_ATTRIBUTES.fields if f.required)
-_TEXTS = frozenset(n for n, _ in CONTEXT_ATTRIBUTES.fields)
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
+_CONTROL = re.compile(r"\\\\|\\u00[01][0-9a-f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-MAX_NUMBER = 1000
-"""Characters of a number in JSON, as Spark's parser bounds them."""
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
+_DIGITS_38 = Context(prec=38)
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DECODER: json.JSONDecoder
+
+MAX_DEPTH = 1000
+"""Levels of nesting in JSON, as Spark's parser bounds them."""
+MAX_DIGITS = 1000
+"""Digits of a number in JSON, those of its exponent included, as Spark's parser bounds them."""
+MAX_NAME = 50_000
+"""UTF-16 units of a name in an object, as Spark's parser bounds them."""
+_WRAPPED = MAX_DEPTH - 1  # the reader puts the text into a list, to see what follows it
+_FRAMES = 4 * MAX_DEPTH  # what walking the deepest value takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +64,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Why a line is no CloudEvent."""
+    """Why a line is no CloudEvent: one of `malformed.REASONS`."""
 
     reason: str
 
@@ -39,48 +73,99 @@ class _NotAnEventError(ValueError):
     """The reason that a line is no event."""
 
 
+def is_blank(line: bytes) -> bool:
+    """Whether a line holds nothing: no event, and nothing malformed."""
+    return not line.removeprefix(b"\xef\xbb\xbf").strip(b" \t\r\n")
+
+
 def read_event(line: bytes) -> Event | Malformed:
     """The event on a line of JSON text, or why there is none."""
     try:
-        return Event(_activation(read_json(line.decode("utf-8-sig"))))
+        text = line.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return Malformed("not UTF-8")
-    except RecursionError:
-        return Malformed("nested too deeply")
+        return Malformed(NOT_UTF8)
+    try:
+        value = read_json(text, _WRAPPED)
+    except ValueError:
+        return Malformed(NOT_JSON)
+    try:
+        return Event(_activation(value))
     except _NotAnEventError as e:
         return Malformed(str(e))
-    except ValueError as e:
-        return Malformed(f"not JSON: {e}")
 
 
-def read_json(text: str) -> Any:
+def read_json(text: str, depth: int = MAX_DEPTH, *, trailing: bool = False) -> Any:
     """A JSON value as CEL has it: numbers are double, and there is one zero.
 
+    With `trailing`, what follows the value is ignored, as Spark's parser ignores it.
+
     Raises:
-        ValueError: for what is not JSON: a key twice, NaN, a lone surrogate, a number over `MAX_NUMBER` characters.
+        ValueError: for what is not JSON: a key twice, NaN, a lone surrogate, anything over a limit.
     """
-    value = json.loads(text, parse_int=_int, parse_float=_float, parse_constant=_constant, object_pairs_hook=_object)
-    if "\\u" in text and _SURROGATE.search(json.dumps(value, ensure_ascii=False)):
+    if text.count("[") + text.count("{") > depth // 4:
+        _check_depth(text, depth)
+        # The standard library's reader recurses, once for a level; the limit stays raised, for other threads' sake.
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES + 1000))
+    start = len(text) - len(text.lstrip(" \t\r\n"))
+    value, end = _DECODER.raw_decode(text, start)
+    if not trailing and text[end:].strip(" \t\r\n"):
+        raise ValueError("text after the value")
+    if "\\u" in text and any(_SURROGATE.search(s) for s in _strings(value)):
         raise ValueError("a lone surrogate")
     return value
 
 
-class _Int(float):
-    """A double that was written without fraction or exponent, as an integer attribute is."""
+def _check_depth(text: str, depth: int) -> None:
+    level = 0
+    for found in _BRACKET.finditer(text):
+        match found[0]:
+            case "[" | "{":
+                level += 1
+                if level > depth:
+                    raise ValueError("nested too deeply")
+            case "]" | "}":
+                level -= 1
+                if not level:
+                    return
+
+
+def _strings(value: Any) -> Iterator[str]:
+    rest = [value]
+    while rest:
+        match rest.pop():
+            case str(text):
+                yield text
+            case dict(members):
+                yield from members
+                rest.extend(members.values())
+            case list(items):
+                rest.extend(items)
+
+
+class _Number(float):
+    """A double that knows how it was written."""
 
     text: str
 
 
+class _Int(_Number):
+    """A double that was written without fraction or exponent, as an integer attribute is."""
+
+
 def _int(text: str) -> float:
-    found = _Int(_float(text))
-    found.text = text
-    return found
+    return _number(_Int, text)
 
 
 def _float(text: str) -> float:
-    if len(text) > MAX_NUMBER:
+    return _number(_Number, text)
+
+
+def _number(kind: type[_Number], text: str) -> _Number:
+    if len(text) > MAX_DIGITS and sum(map(str.isdigit, text)) > MAX_DIGITS:
         raise ValueError("a number that is too long")
-    return float(text) + 0.0
+    found = kind(float(text) + 0.0)
+    found.text = text
+    return found
 
 
 def _constant(text: str) -> None:
@@ -91,21 +176,29 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key stands twice in an object")
+    if any(len(k) > MAX_NAME // 2 and len(_utf16(k)) > 2 * MAX_NAME for k in found):
+        raise ValueError("a name that is too long")
     return found
 
 
+_DECODER = json.JSONDecoder(parse_int=_int, parse_float=_float, parse_constant=_constant, object_pairs_hook=_object)
+
+
 def _activation(event: Any) -> dict[str, Any]:
+    """The rules in the order of the Spark reader's, so that an event that breaks two is told the same one."""
     if not isinstance(event, dict):
-        raise _NotAnEventError("not an object")
+        raise _NotAnEventError(NOT_OBJECT)
     given = {k: v for k, v in event.items() if v is not None}
+    _check_context(given)
+    time = microseconds(given["time"]) if "time" in given else None
+    if "time" in given and time is None:
+        raise _NotAnEventError(NOT_TIME)
+    others = {k: v for k, v in given.items() if k not in (*REQUIRED, *OPTIONAL, "data", "data_base64")}
+    ce = {n: given[n] for n in (*REQUIRED, *OPTIONAL) if n in given} | _extensions(others)
+    if time is not None:
+        ce["time"] = time_text(time[0])
     if "data" in given and "data_base64" in given:
-        raise _NotAnEventError("both data and data_base64")
-    ce = {k: _attribute(k, v) for k, v in given.items() if k not in ("data", "data_base64")}
-    for name in _REQUIRED:
-        if not ce.get(name):
-            raise _NotAnEventError(f"no {name}")
-    if ce["specversion"] != "1.0":
-        raise _NotAnEventError("specversion is not 1.0")
+        raise _NotAnEventError(TWO_DATA)
     activation: dict[str, Any] = {"ce": ce}
     if "data" in given:
         activation["data"] = plain(given["data"])
@@ -114,15 +207,30 @@ def _activation(event: Any) -> dict[str, Any]:
     return activation
 
 
-def _attribute(name: str, value: Any) -> str:
-    if name in _TEXTS:
-        if not isinstance(value, str):
-            raise _NotAnEventError(f"{name} is not a string")
-        if name == "time" and microseconds(value) is None:
-            raise _NotAnEventError("time is not RFC 3339")
-        return value
-    if not _NAME.fullmatch(name):
-        raise _NotAnEventError("an attribute name that is not lower-case letters and digits")
+def _check_context(given: dict[str, Any]) -> None:
+    for name in REQUIRED:
+        if name not in given:
+            raise _NotAnEventError(missing(name))
+        if not isinstance(given[name], str):
+            raise _NotAnEventError(not_string(name))
+        if not given[name]:
+            raise _NotAnEventError(empty(name))
+        if name == "specversion" and given[name] != "1.0":
+            raise _NotAnEventError(NOT_VERSION)
+    for name in OPTIONAL:
+        if name in given and not isinstance(given[name], str):
+            raise _NotAnEventError(not_string(name))
+
+
+def _extensions(others: dict[str, Any]) -> dict[str, str]:
+    if not all(map(_NAME.fullmatch, others)):
+        raise _NotAnEventError(EXTENSION_NAME)
+    if any(isinstance(v, list) for v in others.values()):
+        raise _NotAnEventError(EXTENSION_ARRAY)
+    return {k: _extension(v) for k, v in others.items()}
+
+
+def _extension(value: Any) -> str:
     match value:
         case str():
             return value
@@ -131,15 +239,87 @@ def _attribute(name: str, value: Any) -> str:
         case _Int() if -(2**31) <= value < 2**31:
             return str(int(value))
         case dict():
-            return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+            return "".join(_written(value))
         case _:
-            raise _NotAnEventError("an extension attribute that is no string, boolean or 32-bit integer")
+            raise _NotAnEventError(EXTENSION_NUMBER)
+
+
+def _written(value: Any) -> Iterator[str]:
+    """JSON text as Spark writes a VARIANT: keys in the order of UTF-16, numbers without needless zeros."""
+    match value:
+        case dict():
+            for i, key in enumerate(sorted(value, key=_utf16)):
+                yield "," if i else "{"
+                yield f"{_quoted(key)}:"
+                yield from _written(value[key])
+            yield "}" if value else "{}"
+        case list():
+            for i, item in enumerate(value):
+                yield "," if i else "["
+                yield from _written(item)
+            yield "]" if value else "[]"
+        case str():
+            yield _quoted(value)
+        case _Number():
+            yield _number_text(value)
+        case _:
+            yield json.dumps(value)
+
+
+def _quoted(text: str) -> str:
+    shown = json.dumps(text, ensure_ascii=False)
+    return _CONTROL.sub(lambda m: m[0][:2] + m[0][2:].upper(), shown) if "\\u00" in shown else shown
+
+
+def _number_text(number: _Number) -> str:
+    """Up to 38 digits are a decimal, as they were written but for zeros at the end; the others are a double."""
+    whole, _, fraction = number.text.lstrip("-").partition(".")
+    if (whole + fraction).isdigit() and len(fraction) <= 38 and len((whole + fraction).lstrip("0")) <= 38:
+        decimal = Decimal(number.text)
+        return f"{decimal.normalize(_DIGITS_38):f}" if decimal else "0"
+    return _double_text(float(number.text))
+
+
+def _double_text(value: float) -> str:
+    """A double as Java writes it: without an exponent from 10^-3 up to 10^7, and always with a fraction."""
+    if value in (float("inf"), float("-inf")):
+        return '"Infinity"' if value > 0 else '"-Infinity"'
+    if value == 0:
+        return "-0.0" if str(value).startswith("-") else "0.0"
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    shown = "".join(map(str, digits))
+    point = len(shown) + int(exponent)
+    if -3 < point <= 7:
+        whole, fraction = (shown[:point].ljust(point, "0"), shown[point:]) if point > 0 else ("0", "0" * -point + shown)
+        text = f"{whole}.{fraction or '0'}"
+    else:
+        text = f"{shown[0]}.{shown[1:] or '0'}E{point - 1}"
+    return "-" + text if sign else text
+
+
+def _utf16(text: str) -> bytes:
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def with_json(ce: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
+    """The attributes, with those of these names read as the JSON in their text; what is none stays text."""
+    read = dict(ce)
+    for name in names:
+        if name in ce:
+            with suppress(ValueError):
+                read[name] = plain(read_json(ce[name], trailing=True))
+    return read
+
+
+def time_text(micros: int) -> str:
+    """The RFC 3339 text, always of the same length, that engines are given for a time."""
+    return (_EPOCH + timedelta(microseconds=micros)).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
 
 
 def plain(value: Any) -> Any:
     """A payload whose numbers are doubles and nothing more: engines look at the exact type."""
     match value:
-        case _Int():
+        case _Number():
             return float(value)
         case dict():
             return {k: plain(v) for k, v in value.items()}
@@ -150,15 +330,13 @@ def plain(value: Any) -> Any:
 
 
 def _decoded(text: Any, media_type: str | None) -> Any:
-    if not isinstance(text, str):
-        raise _NotAnEventError("data_base64 is not a string")
-    try:
-        content = base64.b64decode(text, validate=True)
-    except binascii.Error:
-        raise _NotAnEventError("data_base64 is not base64") from None
-    if media_type is None or _JSON_MEDIA.fullmatch(media_type):
+    if not isinstance(text, str) or not _BASE64.fullmatch(text) or len(text) % 4:
+        raise _NotAnEventError(NOT_BASE64)
+    content = base64.b64decode(text)
+    media = "/json" if media_type is None else media_type.partition(";")[0].strip(" ").lower()
+    if media.endswith(("/json", "+json")):
         try:
-            return plain(read_json(content.decode()))
+            return plain(read_json(content.decode(), _WRAPPED))
         except ValueError:
             return content
     return content

@@ -7,7 +7,7 @@ The rules are those of the CloudEvents 1.0 JSON format. One row per event or per
     extensions   MAP<STRING, STRING>   canonical text; an object keeps its JSON text
     data         VARIANT               the JSON value, BINARY for bytes, NULL when absent
     event        STRING                the JSON text of the event, as it was written where there is such a text
-    malformed    STRING                NULL, or one of `REASONS`; every column above is NULL then
+    malformed    STRING                NULL, or one of `malformed.REASONS`; every column above is NULL then
     raw          BINARY                the bytes as they were read, only where they are not UTF-8
     file         STRING                where the text came from
 """
@@ -17,7 +17,8 @@ from __future__ import annotations
 import os
 import re
 import uuid
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from functools import reduce
 from urllib.parse import unquote
 
@@ -25,43 +26,33 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
+from tricel.compiler.diagnostics import Diagnostic
 
 from .failure import RunError
 from .files import find_inputs, literal
-from .sql import text_literal
-
-NOT_UTF8 = "not UTF-8"
-NOT_JSON = "not readable as JSON"
-NOT_OBJECT = "not a JSON object"
-CORRUPT = "the file is damaged: what follows the lines read from it is lost"
-NOT_TIME = "'time' is not an RFC 3339 timestamp"
-EXTENSION_NAME = "an extension attribute's name has other characters than a-z and 0-9"
-EXTENSION_ARRAY = "an extension attribute is an array"
-EXTENSION_NUMBER = "an extension attribute is a number that is not a 32-bit integer"
-TWO_DATA = "both 'data' and 'data_base64'"
-NOT_BASE64 = "'data_base64' is not base64"
-NOT_VERSION = "'specversion' is not '1.0'"
-
-REQUIRED = ("specversion", "id", "source", "type")
-OPTIONAL = ("subject", "datacontenttype", "dataschema", "time")
-_KNOWN = (*REQUIRED, *OPTIONAL, "data", "data_base64")
-
-REASONS: tuple[str, ...] = (
-    NOT_UTF8,
+from .jsontext import parsed, refused
+from .malformed import (
+    CORRUPT,
+    EXTENSION_ARRAY,
+    EXTENSION_NAME,
+    EXTENSION_NUMBER,
+    NOT_BASE64,
     NOT_JSON,
     NOT_OBJECT,
-    CORRUPT,
-    *(f"'{name}' is {fault}" for name in REQUIRED for fault in ("missing", "not a string", "empty")),
-    NOT_VERSION,
-    *(f"'{name}' is not a string" for name in OPTIONAL),
     NOT_TIME,
-    EXTENSION_NAME,
-    EXTENSION_ARRAY,
-    EXTENSION_NUMBER,
+    NOT_UTF8,
+    NOT_VERSION,
+    OPTIONAL,
+    REQUIRED,
     TWO_DATA,
-    NOT_BASE64,
+    empty,
+    missing,
+    not_string,
 )
-"""Every text that `malformed` can hold."""
+from .session import takes_unpaired_surrogates
+from .sql import text_literal
+
+_KNOWN = (*REQUIRED, *OPTIONAL, "data", "data_base64")
 
 _OFFSET = "([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
 _RFC3339 = f"(?s)^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[Tt][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}([.][0-9]{{1,9}})?{_OFFSET}(?!.)"
@@ -74,6 +65,7 @@ def read_events(
     spark: SparkSession,
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     format: str = "auto",  # noqa: A002
+    warn: Callable[[Diagnostic], None] | None = None,
 ) -> DataFrame:
     """The events in `paths` as the canonical table (see the module), or a Parquet table as it is.
 
@@ -81,11 +73,16 @@ def read_events(
     one event or one batch array in a file, or JSON Lines after all; "parquet" is a table with columns id, source and
     type; "auto" goes by the suffix. JSON may be gzipped (.gz). JSON documents are held in memory whole.
     A damaged .gz gives the lines before the damage and one malformed row.
+    That files were left out (TRI605) is told to `warn`, or, without it, as a Python warning.
 
     Raises RunError (TRI601) for missing paths, nothing to read, tables mixed with JSON, a table of something else.
     """
     given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
     found = find_inputs(spark, given, format)
+    if found.warning is not None and warn is not None:
+        warn(found.warning)
+    elif found.warning is not None:
+        warnings.warn(found.warning.message, stacklevel=2)
     if found.tables:
         if found.lines or found.documents:
             raise RunError("TRI601", "Parquet and JSON cannot be read together", found.tables[0], "read them apart")
@@ -123,19 +120,21 @@ def _text(spark: SparkSession, files: list[str], *, whole: bool = False, damaged
     )
 
 
-def _wrapped(text: str, salt: str) -> str:
+def _wrapped(text: str, salt: str, *, checked: bool) -> str:
     # try_parse_json ignores what follows a value. In a list whose last element nobody could guess, nothing can follow.
-    return f"try_parse_json(concat('[', {text}, ',\"{salt}\"]'))"
+    value = refused(text) if checked else text
+    return parsed(f"concat('[', {value}, ',\"{salt}\"]')")
 
 
 def _parse(texts: DataFrame) -> DataFrame:
     salt = uuid.uuid4().hex
-    parsed = texts.selectExpr(
-        "*", "is_valid_utf8(value) AS utf8", f"CASE WHEN is_valid_utf8(value) THEN {_wrapped('value', salt)} END AS v"
+    wrapped = _wrapped("value", salt, checked=takes_unpaired_surrogates(texts.sparkSession))
+    read = texts.selectExpr(
+        "*", "is_valid_utf8(value) AS utf8", f"CASE WHEN is_valid_utf8(value) THEN {wrapped} END AS v"
     )
     members = "try_variant_get(v, '$[0]', 'map<string,variant>')"
     complete = f"try_variant_get(v, '$[1]', 'string') = '{salt}'"
-    split = parsed.selectExpr("*", f"{complete} AS json", f"CASE WHEN {complete} THEN {members} END AS members")
+    split = read.selectExpr("*", f"{complete} AS json", f"CASE WHEN {complete} THEN {members} END AS members")
     return split.selectExpr(
         "CASE WHEN utf8 THEN value ELSE make_valid_utf8(value) END AS event",
         "CASE WHEN NOT utf8 THEN CAST(value AS BINARY) END AS raw",
@@ -150,14 +149,15 @@ def _parse_documents(texts: DataFrame) -> DataFrame:
     salt = uuid.uuid4().hex
     complete = f"try_variant_get(v, '$[1]', 'string') = '{salt}'"
     items = f"CASE WHEN {complete} THEN try_variant_get(v, '$[0]', 'array<variant>') END"
-    parsed = (
+    wrapped = _wrapped("value", salt, checked=takes_unpaired_surrogates(texts.sparkSession))
+    read = (
         texts.selectExpr("trim(BOTH decode(X'20090D0A', 'utf-8') FROM value) AS value", "file")
         .where("value <> ''")
-        .selectExpr("*", f"CASE WHEN is_valid_utf8(value) THEN {_wrapped('value', salt)} END AS v")
+        .selectExpr("*", f"CASE WHEN is_valid_utf8(value) THEN {wrapped} END AS v")
         .selectExpr("value", "file", f"{items} AS items")
     )
     batches = (
-        parsed.where("items IS NOT NULL")
+        read.where("items IS NOT NULL")
         .selectExpr("file", "explode(items) AS item")
         .selectExpr("item", "file", "try_variant_get(item, '$', 'map<string,variant>') AS members")
         .selectExpr(
@@ -168,7 +168,7 @@ def _parse_documents(texts: DataFrame) -> DataFrame:
             f"CASE WHEN members IS NULL THEN {text_literal(NOT_OBJECT)} END AS fault",
         )
     )
-    return batches.unionByName(_parse(parsed.where("items IS NULL").select("value", "file")))
+    return batches.unionByName(_parse(read.where("items IS NULL").select("value", "file")))
 
 
 def _text_of(variant: str) -> str:
@@ -200,12 +200,13 @@ def _timestamp(text: str) -> str:
     return f"CASE WHEN {text} RLIKE '{_RFC3339}' THEN {instant} END"
 
 
-def _canonical(parsed: DataFrame) -> DataFrame:
+def _canonical(texts: DataFrame) -> DataFrame:
     salt = uuid.uuid4().hex
+    checked = takes_unpaired_surrogates(texts.sparkSession)
     known = ", ".join(f"'{k}'" for k in _KNOWN)
     strings = (*REQUIRED, *OPTIONAL, "data_base64")
     # A null member is an absent one.
-    looked_up = parsed.selectExpr(
+    looked_up = texts.selectExpr(
         "event",
         "raw",
         "file",
@@ -228,9 +229,10 @@ def _canonical(parsed: DataFrame) -> DataFrame:
         f"{json_media} AS json_media",
     )
     payload_text = "CAST(bytes AS STRING)"
+    wrapped = _wrapped(payload_text, salt, checked=checked)
     decoded = decoded.selectExpr(
         "*",
-        f"CASE WHEN json_media AND is_valid_utf8({payload_text}) THEN {_wrapped(payload_text, salt)} END AS payload",
+        f"CASE WHEN json_media AND is_valid_utf8({payload_text}) THEN {wrapped} END AS payload",
         f"{_reason(salt)} AS malformed",
     )
     is_json = f"try_variant_get(payload, '$[1]', 'string') = '{salt}'"
@@ -261,13 +263,13 @@ def _reason(salt: str) -> str:
         rules.append((condition, text_literal(reason)))
 
     for name in REQUIRED:
-        rule(f"{name}_v IS NULL", f"'{name}' is missing")
-        rule(f"{name} IS NULL", f"'{name}' is not a string")
-        rule(f"{name} = ''", f"'{name}' is empty")
+        rule(f"{name}_v IS NULL", missing(name))
+        rule(f"{name} IS NULL", not_string(name))
+        rule(f"{name} = ''", empty(name))
         if name == "specversion":
             rule("specversion <> '1.0'", NOT_VERSION)
     for name in OPTIONAL:
-        rule(f"{name}_v IS NOT NULL AND {name} IS NULL", f"'{name}' is not a string")
+        rule(f"{name}_v IS NOT NULL AND {name} IS NULL", not_string(name))
     rule(f"time IS NOT NULL AND (micros IS NULL OR micros NOT BETWEEN {_YEAR_1} AND {_YEAR_9999})", NOT_TIME)
     names = f"translate(array_join(map_keys(others), ''), '{_NAME_CHARACTERS}', '')"
     rule(f"{names} <> '' OR array_contains(map_keys(others), '')", EXTENSION_NAME)
@@ -299,9 +301,10 @@ def _json_lines(spark: SparkSession, documents: list[str]) -> set[str]:
     if not documents:
         return set()
     salt = uuid.uuid4().hex
-    an_object = f"try_variant_get({_wrapped('line', salt)}, '$[0]', 'struct<>') IS NOT NULL"
+    checked = takes_unpaired_surrogates(spark)
+    an_object = f"try_variant_get({_wrapped('line', salt, checked=checked)}, '$[0]', 'struct<>') IS NOT NULL"
     lines = _text(spark, documents, whole=True).where(
-        f"try_variant_get({_wrapped('value', salt)}, '$[1]', 'string') IS NULL"
+        f"try_variant_get({_wrapped('value', salt, checked=checked)}, '$[1]', 'string') IS NULL"
         f" AND exists(split(value, decode(X'0A', 'utf-8')), line -> {an_object})"
     )
     found = {_plain(row["file"]) for row in lines.select("file").collect()}

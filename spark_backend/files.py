@@ -11,22 +11,41 @@ from typing import Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
+from tricel.compiler.diagnostics import Diagnostic
+from tricel.compiler.source import NOWHERE, Source
 
 from .failure import RunError
 
 FORMATS = ("auto", "jsonl", "json", "parquet")
 _SUFFIXES = {"jsonl": ("jsonl", "ndjson", "txt"), "json": ("json",), "parquet": ("parquet",)}
+_SHOWN = 3
 _GLOB = re.compile(r"([\\*?\[\]{}])")
 
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Files to read, by kind: JSON Lines, JSON documents, Parquet; and those whose name tells no kind."""
+    """Files to read, by kind: JSON Lines, JSON documents, Parquet; and those that are left out.
+
+    `ignored` are files whose name tells no kind, and hidden ones of a known kind where the file system is local.
+    """
 
     lines: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+
+    @property
+    def warning(self) -> Diagnostic | None:
+        """That files were left out: how many, and the first of them; None where none was."""
+        if not self.ignored:
+            return None
+        some = len(self.ignored)
+        names = ", ".join(f"'{path.rsplit('/', 1)[-1]}'" for path in self.ignored[:_SHOWN])
+        message = f"{some} file{'s are' if some > 1 else ' is'} not read: {names}{', ...' if some > _SHOWN else ''}"
+        help_ = (
+            "say which format they have, or rename them: .jsonl, .ndjson, .json or .parquet, without '_' or '.' before"
+        )
+        return Diagnostic("TRI605", message, Source("", self.ignored[0]), NOWHERE, help_)
 
 
 def find_inputs(spark: SparkSession, paths: Sequence[str | os.PathLike[str]], format: str = "auto") -> Inputs:  # noqa: A002
@@ -41,6 +60,7 @@ def find_inputs(spark: SparkSession, paths: Sequence[str | os.PathLike[str]], fo
     kinds: dict[str, list[str]] = {"jsonl": [], "json": [], "parquet": [], "": []}
     for path in _listing(spark, wanted):
         kinds[format if format != "auto" else _kind(path)].append(path)
+    kinds[""] = sorted({*kinds[""], *_hidden(paths)})
     found = Inputs(*(tuple(kinds[k]) for k in ("jsonl", "json", "parquet", "")))
     if not (found.lines or found.documents or found.tables):
         raise RunError(
@@ -70,6 +90,17 @@ def _kind(path: str) -> str:
         if name.endswith(tuple(f".{s}" for s in suffixes)) and not (kind == "parquet" and path.lower().endswith(".gz")):
             return kind
     return ""
+
+
+def _hidden(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Files of a known kind below the local ones of these paths that Spark passes over because of a name's beginning."""
+    found = []
+    for top in {Path(p) for p in paths if Path(p).is_dir()}:
+        for folder, _, names in os.walk(top):
+            inner = Path(folder).relative_to(top).parts
+            hidden = any(part.startswith(("_", ".")) for part in inner)
+            found += [str(Path(folder, n)) for n in names if _kind(n) and (hidden or n.startswith(("_", ".")))]
+    return found
 
 
 def _listing(spark: SparkSession, wanted: list[str]) -> list[str]:
@@ -115,6 +146,15 @@ class Directory:
     def delete(self, name: str) -> None:
         """Removes one entry with everything below it, if it is there."""
         self._fs.delete(self._child(name), True)
+
+    def has(self, name: str) -> bool:
+        """Whether there is such an entry."""
+        return bool(self._fs.exists(self._child(name)))
+
+    def move(self, name: str, to: str) -> None:
+        """Renames one entry, which may stand in another; nothing happens where it is not there."""
+        if self._fs.exists(self._child(name)) and not self._fs.rename(self._child(name), self._child(to)):
+            raise OSError(f"cannot rename '{name}' to '{to}' in {self.path}")
 
     def write(self, name: str, text: str) -> None:
         """Writes one UTF-8 text file, replacing it."""

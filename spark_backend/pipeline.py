@@ -3,16 +3,23 @@
 What a run leaves in its directory:
 
     delivered/trigger=<id>/part-*      the events that each filter let pass; "/" in an id is written %2F
+                                       (JSON Lines end in .txt: Spark names what its text writer writes, and renaming
+                                       copies on an object store; `read_events` takes .txt for JSON Lines)
+    errors/trigger=<id>/part-*         the events that each filter erred on, with the error and the subexpression that
+                                       erred; only if there was any
     quarantine/part-*                  what was no event, with the reason and the file; only if there was any
     report.json                        the counts, written last: a directory without it is not a finished run
+
+Until the end of a run the pairs are in staging/outcome=<outcome>/trigger=<id>. A run that was killed leaves that; the
+next one into the same directory begins anew, so that nothing is lost and nothing is there twice.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Protocol
 from urllib.parse import quote
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -20,15 +27,22 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as fn
 
+from .errored import with_failures
 from .failure import RunError
+from .fanout.join import DELIVERED, ERRORED, OUTCOME, TRIGGER
 from .files import Directory
+from .lowered import CompiledFilter
+from .outcomes import pairs
 from .progress import OnProgress, watched
+from .sql import name as quoted
 
-DELIVERED, QUARANTINE, REPORT = "delivered", "quarantine", "report.json"
-_OURS = (DELIVERED, QUARANTINE, REPORT)
-_TRUE, _ERROR = 1, 2
-_CHUNK = 32
+ERRORS, QUARANTINE, STAGING, REPORT = "errors", "quarantine", "staging", "report.json"
+_OURS = (DELIVERED, ERRORS, QUARANTINE, STAGING, REPORT)
 _LONGEST_NAME = 255
+_MANY = 64
+"""With more triggers than this the pairs are shuffled by trigger, so that not every task writes a file for each."""
+_MOST_ERRORS = 1000
+"""Kinds of errors that the report names."""
 _MARK = "tricel-on-error-fail"
 # Strings, too, can be had as binary. Only a scalar is asked for its schema: schema_of_variant walks the whole value.
 _IS_BYTES = (
@@ -37,18 +51,19 @@ _IS_BYTES = (
 
 
 class Filter(Protocol):
-    """What a run needs of a trigger: a name, and the filter compiled for these events."""
+    """What a run needs of a trigger."""
 
     @property
     def id(self) -> str:
         """The trigger's name, unique within a run."""
 
     @property
-    def compiled(self) -> Any:
-        """The filter, as `evaluate` takes it."""
+    def compiled(self) -> CompiledFilter:
+        """The filter."""
 
-
-Evaluate = Callable[[Any, DataFrame], Column]
+    @property
+    def on_error(self) -> str:
+        """What becomes of an event on which the filter errs: drop, deliver or fail; empty for the run's own choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +82,20 @@ class TriggerCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class ErrorCount:
+    """How many events a trigger's filter erred on in one way."""
+
+    trigger: str
+    error: str
+    subexpression: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunReport:
     """The account of a run. `read = malformed + evaluated`; `written` is the number of events in all outputs.
 
-    With onError "deliver" a trigger's output holds its delivered and its errored events.
+    `deliver` names the triggers whose outputs hold their errored events, too.
     """
 
     read: int
@@ -78,14 +103,16 @@ class RunReport:
     evaluated: int
     reasons: tuple[tuple[str, int], ...]
     triggers: tuple[TriggerCounts, ...]
+    errors: tuple[ErrorCount, ...]
     written: int
-    on_error: str
+    deliver: tuple[str, ...]
     format: str
 
     def __post_init__(self) -> None:
         if self.read != self.malformed + self.evaluated or self.malformed != sum(n for _, n in self.reasons):
             raise ArithmeticError(f"the events do not add up: {self}")
-        passed = sum(t.delivered + (t.errored if self.on_error == "deliver" else 0) for t in self.triggers)
+        deliver = set(self.deliver)
+        passed = sum(t.delivered + (t.errored if t.trigger in deliver else 0) for t in self.triggers)
         if self.written != passed:
             raise ArithmeticError(f"{passed} events passed a filter and {self.written} were written")
 
@@ -100,7 +127,6 @@ def run(
     events: DataFrame,
     out: str,
     *,
-    evaluate: Evaluate,
     format: str = "parquet",  # noqa: A002
     on_error: str = "drop",
     overwrite: bool = False,
@@ -108,11 +134,11 @@ def run(
 ) -> RunReport:
     """Runs every trigger's filter over `events` once and writes what passes under `out`.
 
-    `events` is what `read_events` gives, or any table that `evaluate` can make a BOOLEAN column for (NULL is an
-    evaluation error); without the columns `malformed` and `event` none is malformed, and JSON Lines hold the row.
-    Format "parquet" keeps `data` as JSON text and bytes as base64 in `data_base64`, which every reader of Parquet
-    understands; "jsonl" keeps the events as they came. An evaluation error does not pass ("drop"), passes ("deliver")
-    or ends the run ("fail"). With `overwrite` the leavings of an earlier run go first, and nothing else.
+    `events` is what `read_events` gives, or any table of events; without the columns `malformed` and `event` none is
+    malformed, and JSON Lines hold the row. Format "parquet" keeps `data` as JSON text and bytes as base64 in
+    `data_base64`, which every reader of Parquet understands; "jsonl" keeps the events as they came. An evaluation error
+    does not pass ("drop"), passes ("deliver") or ends the run ("fail"), where a trigger does not ask for something
+    else. With `overwrite` the leavings of an earlier run go first, and nothing else.
 
     Raises RunError: TRI602 when `out` is in use or a trigger's id cannot name a directory, TRI603 for an evaluation
     error under "fail". A run that ends so, or in any exception, leaves nothing half-written.
@@ -123,7 +149,7 @@ def run(
     target = Directory(spark, out)
     _prepare(target, overwrite)
     try:
-        report = _run(spark, triggers, _complete(events), target, evaluate, format, on_error, progress)
+        report = _Run(spark, triggers, _complete(events), target, format, on_error, progress).report()
         target.write(REPORT, report.to_json())
     except (PySparkException, Py4JJavaError) as e:
         _clean(target)
@@ -139,117 +165,166 @@ def run(
     return report
 
 
-def _run(
+def dry_run(
     spark: SparkSession,
     triggers: Sequence[Filter],
     events: DataFrame,
-    target: Directory,
-    evaluate: Evaluate,
-    format: str,  # noqa: A002
-    on_error: str,
-    progress: OnProgress | None,
+    *,
+    on_error: str = "drop",
+    progress: OnProgress | None = None,
 ) -> RunReport:
-    read, outcomes = Observation("read"), Observation("outcomes")
-    counted = events.observe(read, fn.count(fn.lit(1)).alias("read"), fn.count("malformed").alias("malformed"))
-    good = counted.where("malformed IS NULL")
-    judged, groups = _judge(good, triggers, evaluate, on_error)
-    judged = judged.observe(outcomes, fn.count(fn.lit(1)).alias("evaluated"), *_tallies(groups))
-    written = Observation("written")
+    """The counts of a run that writes nothing; `written` is what it would write. Errors are counted, not explained."""
+    read = Observation("read")
+    complete = _complete(events)
+    counted = complete.observe(read, fn.count(fn.lit(1)).alias("read"), fn.count("malformed").alias("malformed"))
     with watched(spark, "filter", progress):
-        if triggers:
-            passing = _ERROR if on_error == "deliver" else _TRUE
-            pairs = _pairs(judged, groups, [t.id for t in triggers], passing)
-            pairs = pairs.observe(written, fn.count(fn.lit(1)).alias("written"))
-            _save(_shaped(pairs, format), f"{target.path}/{DELIVERED}", format)
-        else:
-            judged.write.format("noop").mode("overwrite").save()
-    counts, sums = read.get, outcomes.get
+        found = pairs(counted.where("malformed IS NULL"), triggers).groupBy(TRIGGER, OUTCOME).count().collect()
     reasons: tuple[tuple[str, int], ...] = ()
-    if counts["malformed"]:
-        with watched(spark, "quarantine", progress):
-            reasons = _quarantine(events, f"{target.path}/{QUARANTINE}")
-    evaluated = sums["evaluated"]
+    if read.get["malformed"]:
+        bad = complete.where("malformed IS NOT NULL").groupBy("malformed").count().orderBy("malformed")
+        reasons = tuple((row["malformed"], row["count"]) for row in bad.collect())
+    counts = {(row[TRIGGER], row[OUTCOME]): row["count"] for row in found}
+    for t in triggers:
+        if (t.on_error or on_error) == "deliver":
+            counts[t.id, DELIVERED] = counts.get((t.id, DELIVERED), 0) + counts.get((t.id, ERRORED), 0)
+    return _report(triggers, on_error, read.get, reasons, counts, (), "none")
+
+
+def _report(
+    triggers: Sequence[Filter],
+    on_error: str,
+    read: dict[str, int],
+    reasons: tuple[tuple[str, int], ...],
+    counts: dict[tuple[str, str], int],
+    errors: tuple[ErrorCount, ...],
+    format: str,  # noqa: A002
+) -> RunReport:
+    """The account, from the numbers of what was written for each trigger and outcome."""
+    evaluated = read["read"] - read["malformed"]
+    deliver = tuple(t.id for t in triggers if (t.on_error or on_error) == "deliver")
+    rows = []
+    for t in triggers:
+        errored = counts.get((t.id, ERRORED), 0)
+        delivered = counts.get((t.id, DELIVERED), 0) - (errored if t.id in deliver else 0)
+        rows.append(TriggerCounts(t.id, evaluated, delivered, evaluated - delivered - errored, errored))
     return RunReport(
-        read=counts["read"],
-        malformed=counts["malformed"],
+        read=read["read"],
+        malformed=read["malformed"],
         evaluated=evaluated,
         reasons=reasons,
-        triggers=tuple(
-            TriggerCounts(t.id, evaluated, sums[f"t{i}"], sums[f"f{i}"], sums[f"e{i}"]) for i, t in enumerate(triggers)
-        ),
-        written=written.get["written"] if triggers else 0,
-        on_error=on_error,
+        triggers=tuple(rows),
+        errors=errors,
+        written=sum(n for (_, outcome), n in counts.items() if outcome == DELIVERED),
+        deliver=deliver,
         format=format,
     )
 
 
-def _judge(
-    events: DataFrame, triggers: Sequence[Filter], evaluate: Evaluate, on_error: str
-) -> tuple[DataFrame, list[tuple[str, range]]]:
-    """`events` with the outcomes (0 false, 1 true, 2 error) in arrays of at most `_CHUNK`, and which array holds which.
+@dataclass(frozen=True)
+class _Run:
+    spark: SparkSession
+    triggers: Sequence[Filter]
+    events: DataFrame
+    target: Directory
+    format: str
+    on_error: str
+    progress: OnProgress | None
 
-    One projection for each array: generated methods over 8,000 bytes are never compiled by the JVM.
-    """
-    judged, groups = events, []
-    for start in range(0, len(triggers), _CHUNK):
-        chunk = range(start, min(start + _CHUNK, len(triggers)))
-        results = []
-        for i in chunk:
-            error: Column = fn.lit(_ERROR)
-            if on_error == "fail":
-                which = fn.to_json(fn.array(fn.lit(triggers[i].id), fn.col("id")))
-                error = fn.raise_error(fn.concat(fn.lit(f"{_MARK}:"), which, fn.lit(f":{_MARK}"))).cast("int")
-            results.append(fn.coalesce(evaluate(triggers[i].compiled, events).cast("int"), error))
-        name = f"__outcomes_{start}"
-        judged = judged.withColumn(name, fn.array(*results))
-        groups.append((name, chunk))
-    return judged, groups
+    def report(self) -> RunReport:
+        """Writes everything and counts it."""
+        read = self._judge()
+        reasons: tuple[tuple[str, int], ...] = ()
+        if read["malformed"]:
+            with watched(self.spark, QUARANTINE, self.progress):
+                reasons = _quarantine(self.events, f"{self.target.path}/{QUARANTINE}")
+        counts, errors = self._count()
+        for outcome, name in ((DELIVERED, DELIVERED), (ERRORED, ERRORS)):
+            self.target.move(f"{STAGING}/{OUTCOME}={outcome}", name)
+        self.target.delete(STAGING)
+        return _report(self.triggers, self.on_error, read, reasons, counts, errors, self.format)
+
+    def _judge(self) -> dict[str, int]:
+        """Writes the pairs into the staging directory; the numbers of rows read and malformed."""
+        read = Observation("read")
+        counted = self.events.observe(read, fn.count(fn.lit(1)).alias("read"), fn.count("malformed").alias("malformed"))
+        good = counted.where("malformed IS NULL")
+        with watched(self.spark, "filter", self.progress):
+            if not self.triggers:
+                good.write.format("noop").mode("overwrite").save()
+            else:
+                rows = self._pairs(good)
+                if len(self.triggers) > _MANY:
+                    rows = rows.repartition(OUTCOME, TRIGGER)
+                self._write(rows, f"{self.target.path}/{STAGING}")
+        return dict(read.get)
+
+    def _mode(self, trigger: Filter) -> str:
+        return trigger.on_error or self.on_error
+
+    def _pairs(self, good: DataFrame) -> DataFrame:
+        """The pairs as they are written, an errored one of a trigger that delivers errors once more as delivered."""
+        fail = [t.id for t in self.triggers if self._mode(t) == "fail"]
+        deliver = [t.id for t in self.triggers if self._mode(t) == "deliver"]
+        errored = fn.col(OUTCOME) == ERRORED
+        found = pairs(good, self.triggers)
+        if fail:
+            which = fn.to_json(fn.array(fn.col(TRIGGER), fn.col("id")))
+            refused = fn.raise_error(fn.concat(fn.lit(f"{_MARK}:"), which, fn.lit(f":{_MARK}"))).cast("string")
+            outcome = fn.when(errored & fn.col(TRIGGER).isin(fail), refused).otherwise(fn.col(OUTCOME))
+            found = found.withColumn(OUTCOME, outcome)
+        explained = with_failures(found, {t.id: t.compiled for t in self.triggers}, errored)
+        if deliver:
+            twice = fn.when(errored & fn.col(TRIGGER).isin(deliver), fn.array(fn.lit(ERRORED), fn.lit(DELIVERED)))
+            explained = explained.withColumn(OUTCOME, fn.explode(fn.coalesce(twice, fn.array(OUTCOME))))
+        return _shaped(explained, self.format)
+
+    def _write(self, rows: DataFrame, path: str) -> None:
+        writer = rows.write.mode("append").partitionBy(OUTCOME, TRIGGER)
+        if self.format == "jsonl":
+            writer.text(path)
+        else:
+            writer.parquet(path)
+
+    def _count(self) -> tuple[dict[tuple[str, str], int], tuple[ErrorCount, ...]]:
+        """The staged pairs by trigger and outcome, and the most frequent errors."""
+        if not self.target.has(STAGING):
+            return {}, ()
+        # The partitions' values are text, whatever they look like.
+        values = "value STRING" if self.format == "jsonl" else "error STRING, subexpression STRING"
+        reader = self.spark.read.format("text" if self.format == "jsonl" else "parquet")
+        staged = reader.schema(f"{values}, {OUTCOME} STRING, {TRIGGER} STRING").load(f"{self.target.path}/{STAGING}")
+        rows = staged.groupBy(TRIGGER, OUTCOME).count().collect()
+        counts = {(r[TRIGGER], r[OUTCOME]): r["count"] for r in rows}
+        if not any(outcome == ERRORED for _, outcome in counts):
+            return counts, ()
+        errored = staged.where(fn.col(OUTCOME) == ERRORED)
+        if self.format == "jsonl":
+            parsed = fn.from_json("value", "error STRING, subexpression STRING")
+            errored = errored.withColumn("parsed", parsed).select(TRIGGER, "parsed.*")
+        kinds = errored.groupBy(TRIGGER, "error", "subexpression").count()
+        most = kinds.orderBy(fn.desc("count"), TRIGGER, "error", "subexpression").limit(_MOST_ERRORS).collect()
+        return counts, tuple(ErrorCount(r[TRIGGER], r["error"], r["subexpression"], r["count"]) for r in most)
 
 
-def _tallies(groups: list[tuple[str, range]]) -> list[Column]:
-    return [
-        fn.count(fn.when(fn.col(name)[i - chunk.start] == value, 1)).alias(f"{letter}{i}")
-        for name, chunk in groups
-        for i in chunk
-        for letter, value in (("f", 0), ("t", _TRUE), ("e", _ERROR))
-    ]
-
-
-def _pairs(judged: DataFrame, groups: list[tuple[str, range]], ids: list[str], passing: int) -> DataFrame:
-    """One row for each event and trigger that it goes to: the column `trigger` before the event's own."""
-    kept = [c for c in judged.columns if not c.startswith("__outcomes_")]
-    passed = judged
-    for name, chunk in groups:
-        outcome = fn.col(name)
-        numbers = [fn.when(outcome[i - chunk.start].between(_TRUE, passing), i).otherwise(-1) for i in chunk]
-        passed = passed.withColumn(name, fn.array_remove(fn.array(*numbers), -1))
-    number = fn.explode(fn.concat(*(fn.col(name) for name, _ in groups))).alias("__trigger")
-    exploded = passed.select(number, *map(_named, kept))
-    names = fn.array(*map(fn.lit, ids))
-    return exploded.select(names[fn.col("__trigger")].alias("trigger"), *map(_named, kept))
-
-
-def _shaped(pairs: DataFrame, format: str) -> DataFrame:  # noqa: A002
+def _shaped(found: DataFrame, format: str) -> DataFrame:  # noqa: A002
+    """The pairs with the columns that are written: for JSON Lines one text, else the events' own."""
     if format == "jsonl":
+        known = [c for c in ("id", "source", "type") if c in found.columns]
+        error = fn.to_json(fn.struct(TRIGGER, *known, "error", "subexpression", "event"))
         # Outside its strings JSON may hold line breaks, and inside them it cannot.
-        return pairs.select("trigger", fn.translate("event", "\r\n", "  ").alias("value"))
+        event = fn.translate("event", "\r\n", "  ")
+        return found.select(
+            OUTCOME, TRIGGER, fn.when(fn.col(OUTCOME) == ERRORED, error).otherwise(event).alias("value")
+        )
     columns: list[Column] = []
-    for field in pairs.schema.fields:
+    for field in found.schema.fields:
         if field.name == "data" and field.dataType.typeName() == "variant":
             columns.append(fn.expr(f"CASE WHEN NOT {_IS_BYTES} THEN to_json(data) END AS data"))
             encoded = "base64(variant_get(data, '$', 'binary'))"
             columns.append(fn.expr(f"CASE WHEN {_IS_BYTES} THEN {encoded} END AS data_base64"))
         elif field.name not in ("malformed", "raw"):
-            columns.append(_named(field.name))
-    return pairs.select(*columns)
-
-
-def _save(rows: DataFrame, path: str, format: str) -> None:  # noqa: A002
-    writer = rows.write.mode("append").partitionBy("trigger")
-    if format == "jsonl":
-        writer.text(path)
-    else:
-        writer.parquet(path)
+            columns.append(fn.col(quoted(field.name)))
+    return found.select(*columns)
 
 
 def _quarantine(events: DataFrame, path: str) -> tuple[tuple[str, int], ...]:
@@ -267,13 +342,9 @@ def _complete(events: DataFrame) -> DataFrame:
         if name not in events.columns:
             events = events.withColumn(name, fn.expr(sql))
     if "event" not in events.columns:
-        row = [_named(c) for c in events.columns if c not in ("malformed", "raw")]
+        row = [fn.col(quoted(c)) for c in events.columns if c not in ("malformed", "raw")]
         events = events.withColumn("event", fn.to_json(fn.struct(*row)))
     return events if "file" in events.columns else events.withColumn("file", fn.lit(None).cast("string"))
-
-
-def _named(column: str) -> Column:
-    return fn.col("`" + column.replace("`", "``") + "`")
 
 
 def _check_names(triggers: Sequence[Filter]) -> None:
@@ -292,7 +363,7 @@ def _prepare(target: Directory, overwrite: bool) -> None:
     if foreign:
         help_ = f"choose another directory: '{foreign[0]}' in it was not written by a run"
         raise RunError("TRI602", "the output directory is in use", target.path, help_)
-    if names and not overwrite:
+    if REPORT in names and not overwrite:
         raise RunError(
             "TRI602", "the output directory holds an earlier run", target.path, "choose another, or overwrite it"
         )
@@ -301,5 +372,5 @@ def _prepare(target: Directory, overwrite: bool) -> None:
 
 
 def _clean(target: Directory) -> None:
-    for name in (REPORT, DELIVERED, QUARANTINE):
+    for name in (REPORT, DELIVERED, ERRORS, QUARANTINE, STAGING):
         target.delete(name)

@@ -13,6 +13,8 @@ from rich.table import Table
 from tricel.spark_backend.pipeline import RunReport
 from tricel.spark_backend.progress import OnProgress, Progress
 
+_SHOWN_ERRORS = 10
+
 
 @contextmanager
 def progress_bar() -> Iterator[OnProgress]:
@@ -50,3 +52,8 @@ def print_report(report: RunReport) -> None:
     console.print(f"{report.read:,} events read = {report.malformed:,} malformed + {report.evaluated:,} evaluated")
     for reason, count in report.reasons:
         console.print(f"  {count:,} malformed: {reason}", markup=False)
+    for kind in report.errors[:_SHOWN_ERRORS]:
+        where = f" in {kind.subexpression}" if kind.subexpression else ""
+        console.print(f"  {kind.count:,} errored: {kind.trigger}: {kind.error}{where}", markup=False)
+    if len(report.errors) > _SHOWN_ERRORS:
+        console.print(f"  ... and {len(report.errors) - _SHOWN_ERRORS} other kinds of errors, in report.json")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from tricel.spark_backend.engines import Program, Refusal, prepare
-from tricel.spark_backend.envelope import Event, read_event
+from tricel.spark_backend.activation import Job, Runner
+from tricel.spark_backend.engines import Refusal, prepare
+from tricel.spark_backend.envelope import Event, is_blank, read_event
 from tricel.spark_backend.lowered import CompiledFilter
 
 
@@ -32,16 +33,16 @@ def evaluate_lines(
     filters: Sequence[CompiledFilter], engine: str, lines: Iterable[bytes], emit: Callable[[bytes], None]
 ) -> EvaluationCounts:
     """Emits each line whose event any of the filters matches. An event that none matches and one errs on is errored."""
-    programs = [_program(f, engine) for f in filters]
+    runners = [Runner(_job(f, engine)) for f in filters]
     counts = EvaluationCounts()
     for line in lines:
-        if not line.strip():
+        if is_blank(line):
             continue
         event = read_event(line)
         if not isinstance(event, Event):
             counts.malformed += 1
             continue
-        outcomes = [program(event.activation) for program in programs]
+        outcomes = [run(event.activation) for run in runners]
         if True in outcomes:
             counts.matched += 1
             emit(line)
@@ -52,9 +53,9 @@ def evaluate_lines(
     return counts
 
 
-def _program(compiled: CompiledFilter, engine: str) -> Program:
+def _job(compiled: CompiledFilter, engine: str) -> Job:
     checked = compiled.checked.checked
     program = prepare(checked.expr, engine, dict(checked.environment.roots))
     if isinstance(program, Refusal):
         raise ValueError(program.reason)
-    return program
+    return Job((program,), checked.json_extensions)

@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 pytest.importorskip("pyspark")
 
-from pyspark.sql import functions as fn
 from tricel.spark_backend.events import read_events
 from tricel.spark_backend.failure import RunError
-from tricel.spark_backend.pipeline import RunReport, TriggerCounts, run
+from tricel.spark_backend.pipeline import ErrorCount, RunReport, TriggerCounts, dry_run, run
 from tricel.spark_backend.session import java_version
 
+from tricel import compile_filter
+
 if TYPE_CHECKING:
-    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
+    from tricel.spark_backend.lowered import CompiledFilter
     from tricel.spark_backend.progress import Progress
 
 CORE = '"specversion":"1.0","source":"s"'
@@ -35,23 +37,24 @@ EVENTS = [
 
 @dataclass(frozen=True)
 class Trigger:
-    """A trigger whose compiled filter is SQL."""
+    """A trigger with a filter in CEL."""
 
     id: str
-    compiled: str
+    text: str
+    on_error: str = ""
+
+    @property
+    def compiled(self) -> CompiledFilter:
+        """The filter."""
+        return compile_filter(self.text)
 
 
 TRIGGERS = [
-    Trigger("shop/a's", "type = 'a'"),
+    Trigger("shop/a's", "ce.type == 'a'"),
     Trigger("none", "false"),
-    Trigger("x: 100% {é}", "subject = 'x'"),
+    Trigger("x: 100% {é}", "ce.subject == 'x'"),
 ]
 OUTCOMES = [("shop/a's", 2, 1, 0), ("none", 0, 3, 0), ("x: 100% {é}", 1, 1, 1)]
-
-
-def as_sql(compiled: Any, events: DataFrame) -> Column:
-    """What stands for a compiled filter here."""
-    return fn.expr(compiled)
 
 
 @pytest.fixture
@@ -85,7 +88,7 @@ def test_outcomes(
     spark: SparkSession, events: DataFrame, tmp_path: Path, on_error: str, last: list[str], written: int
 ) -> None:
     out = tmp_path / "out"
-    report = run(spark, TRIGGERS, events, str(out), evaluate=as_sql, on_error=on_error)
+    report = run(spark, TRIGGERS, events, str(out), on_error=on_error)
     assert (5, 2, 3, written) == (report.read, report.malformed, report.evaluated, report.written)
     assert (("'type' is missing", 1), ("not readable as JSON", 1)) == report.reasons
     assert OUTCOMES == counts(report)
@@ -94,11 +97,26 @@ def test_outcomes(
     assert [EVENTS[4], EVENTS[3]] == [row["text"] for row in bad]
     assert all(row["file"].endswith("/in/events.jsonl") for row in bad)
     assert json.loads((out / "report.json").read_text()) == json.loads(report.to_json())
+    (erred,) = spark.read.option("inferSchema", "false").parquet(str(out / "errors")).collect()
+    why = ("no such key: 'subject'", "ce.subject")
+    assert ("x: 100% {é}", "1", *why) == (erred["trigger"], erred["id"], erred["error"], erred["subexpression"])
+    assert (ErrorCount("x: 100% {é}", *why, 1),) == report.errors
+    assert not (out / "staging").exists()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("on_error", ["drop", "deliver"])
+def test_a_dry_run_counts_as_a_run_does(spark: SparkSession, events: DataFrame, tmp_path: Path, on_error: str) -> None:
+    wet, dry = (
+        run(spark, TRIGGERS, events, str(tmp_path / "out"), on_error=on_error),
+        dry_run(spark, TRIGGERS, events, on_error=on_error),
+    )
+    assert wet == replace(dry, errors=wet.errors, format=wet.format)
 
 
 @pytest.mark.spark
 def test_parquet_holds_data_as_text(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
-    run(spark, [Trigger("all", "true")], events, str(tmp_path / "out"), evaluate=as_sql)
+    run(spark, [Trigger("all", "true")], events, str(tmp_path / "out"))
     rows = spark.read.parquet(str(tmp_path / "out" / "delivered")).orderBy("id").collect()
     assert [('{"n":1.5}', None), (None, "AAE="), ('"text"', None)] == [(r["data"], r["data_base64"]) for r in rows]
     assert [{}, {}, {"region": "eu"}] == [r["extensions"] for r in rows]
@@ -110,7 +128,7 @@ def test_json_lines_are_the_events_as_they_came(spark: SparkSession, events: Dat
     pretty.write_text(json.dumps(json.loads(EVENTS[0]), indent=2))
     both = events.unionByName(read_events(spark, pretty))
     out = tmp_path / "out"
-    run(spark, TRIGGERS, both, str(out), evaluate=as_sql, format="jsonl")
+    run(spark, TRIGGERS, both, str(out), format="jsonl")
     lines = [line for f in (out / "delivered" / "trigger=shop%2Fa%27s").glob("*.txt") for line in f.open()]
     assert 3 == len(lines)
     assert {EVENTS[0] + "\n", EVENTS[2] + "\n"} < set(lines)
@@ -122,26 +140,26 @@ def test_json_lines_are_the_events_as_they_came(spark: SparkSession, events: Dat
 def test_on_error_fail_ends_the_run_and_leaves_nothing(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     out = tmp_path / "out"
     with pytest.raises(RunError) as e:
-        run(spark, TRIGGERS, events, str(out), evaluate=as_sql, on_error="fail")
+        run(spark, TRIGGERS, events, str(out), on_error="fail")
     assert "TRI603" == e.value.diagnostic.code
     assert "the filter of trigger 'x: 100% {é}' cannot be evaluated on event '1'" == e.value.diagnostic.message
     assert [] == list(out.iterdir())
-    assert OUTCOMES[:2] == counts(run(spark, TRIGGERS[:2], events, str(out), evaluate=as_sql, on_error="fail"))
+    assert OUTCOMES[:2] == counts(run(spark, TRIGGERS[:2], events, str(out), on_error="fail"))
 
 
 @pytest.mark.spark
 def test_an_output_in_use_is_refused(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    run(spark, TRIGGERS, events, str(out), evaluate=as_sql)
+    run(spark, TRIGGERS, events, str(out))
     with pytest.raises(RunError, match="earlier run"):
-        run(spark, TRIGGERS, events, str(out), evaluate=as_sql)
-    assert 1 == len(run(spark, TRIGGERS[:1], events, str(out), evaluate=as_sql, overwrite=True).triggers)
+        run(spark, TRIGGERS, events, str(out))
+    assert 1 == len(run(spark, TRIGGERS[:1], events, str(out), overwrite=True).triggers)
     assert {"shop/a's": ["1", "3"]} == delivered(spark, out)
     (out / "mine.txt").write_text("keep")
     with pytest.raises(RunError, match="in use"):
-        run(spark, TRIGGERS, events, str(out), evaluate=as_sql, overwrite=True)
+        run(spark, TRIGGERS, events, str(out), overwrite=True)
     with pytest.raises(RunError, match="not a directory"):
-        run(spark, TRIGGERS, events, str(out / "mine.txt"), evaluate=as_sql)
+        run(spark, TRIGGERS, events, str(out / "mine.txt"))
     assert (out / "report.json").exists()
 
 
@@ -151,7 +169,7 @@ def test_names_that_cannot_be_directories(
     spark: SparkSession, events: DataFrame, tmp_path: Path, ids: list[str]
 ) -> None:
     with pytest.raises(RunError) as e:
-        run(spark, [Trigger(i, "true") for i in ids], events, str(tmp_path / "out"), evaluate=as_sql)
+        run(spark, [Trigger(i, "true") for i in ids], events, str(tmp_path / "out"))
     assert "TRI602" == e.value.diagnostic.code
 
 
@@ -168,28 +186,54 @@ def test_nothing_to_do(spark: SparkSession, events: DataFrame, tmp_path: Path) -
         ([Trigger("yes", "true")], spark.createDataFrame([], "id STRING, type STRING"), (0, 0)),
     ]
     for i, (triggers, source, expected) in enumerate(cases):
-        report = run(spark, triggers, source, str(tmp_path / str(i)), evaluate=as_sql)
+        report = run(spark, triggers, source, str(tmp_path / str(i)))
         assert (*expected, 0) == (report.read, report.evaluated, report.written)
         assert (tmp_path / str(i) / "report.json").exists()
 
 
 @pytest.mark.spark
-def test_many_triggers_of_a_plain_table(spark: SparkSession, tmp_path: Path) -> None:
-    table = spark.range(1000).selectExpr("CAST(id AS STRING) AS id", "'s' AS source", "'t' AS type", "id AS n")
-    triggers = [Trigger(f"t{i}", f"CASE WHEN n % 7 <> 0 THEN n % {i + 1} = 0 END") for i in range(70)]
+@pytest.mark.parametrize("count", [20, 100], ids=["columns", "fan-out"])
+def test_many_triggers_of_a_plain_table(spark: SparkSession, tmp_path: Path, count: int) -> None:
+    table = spark.range(1000).selectExpr(
+        "CAST(id AS STRING) AS id", "'s' AS source", "concat('t', id % 9) AS type", "IF(id % 7 = 0, NULL, id) AS n"
+    )
+    triggers = [Trigger(f"t{i}", f"ce.type == 't{i % 9}' || int(ce.n) % {i + 1} == 0") for i in range(count)]
     told: list[Progress] = []
-    report = run(spark, triggers, table, str(tmp_path / "out"), evaluate=as_sql, format="jsonl", progress=told.append)
-    expected = [
-        (f"t{i}", good, 857 - good, 143)
-        for i in range(70)
-        for good in [sum(n % (i + 1) == 0 and n % 7 != 0 for n in range(1000))]
-    ]
+    report = run(spark, triggers, table, str(tmp_path / "out"), format="jsonl", progress=told.append)
+    expected = []
+    for i in range(count):
+        good = sum(n % 9 == i % 9 or (n % 7 != 0 and n % (i + 1) == 0) for n in range(1000))
+        bad = sum(n % 9 != i % 9 and n % 7 == 0 for n in range(1000))
+        expected.append((f"t{i}", good, 1000 - good - bad, bad))
     assert expected == counts(report)
     assert told[-1].done == told[-1].total > 0
-    line = next((tmp_path / "out" / "delivered" / "trigger=t69").glob("*.txt"), None)
-    assert line is None
     first = next((tmp_path / "out" / "delivered" / "trigger=t0").glob("*.txt")).open().readline()
-    assert {"source": "s", "type": "t"}.items() < json.loads(first).items()
+    assert {"source": "s"}.items() < json.loads(first).items()
+    erred = next((tmp_path / "out" / "errors" / "trigger=t0").glob("*.txt")).open().readline()
+    assert {"trigger": "t0", "error": "no such key: 'n'", "subexpression": "ce.n"}.items() < json.loads(erred).items()
+
+
+@pytest.mark.spark
+def test_a_trigger_may_ask_for_its_own_way_with_errors(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+    triggers = [Trigger("keep", "ce.subject == 'x'", "deliver"), Trigger("drop", "ce.subject == 'x'")]
+    out = tmp_path / "out"
+    report = run(spark, triggers, events, str(out))
+    assert [("keep", 1, 1, 1), ("drop", 1, 1, 1)] == counts(report)
+    assert {"keep": ["1", "2"], "drop": ["2"]} == delivered(spark, out)
+    assert (3, ("keep",)) == (report.written, report.deliver)
+    with pytest.raises(RunError, match="'stop' cannot be evaluated on event '1'"):
+        run(spark, [Trigger("stop", "ce.subject == 'x'", "fail")], events, str(tmp_path / "other"))
+
+
+@pytest.mark.spark
+def test_the_leavings_of_a_killed_run_are_begun_anew(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    half = out / "staging" / "outcome=delivered" / "trigger=shop%2Fa%27s"
+    half.mkdir(parents=True)
+    (half / "part-0.txt").write_text("half a line")
+    (out / "delivered").mkdir()
+    assert OUTCOMES == counts(run(spark, TRIGGERS, events, str(out)))
+    assert {"shop/a's": ["1", "3"], "x: 100% {é}": ["2"]} == delivered(spark, out)
 
 
 def test_counts_must_add_up() -> None:
@@ -198,8 +242,8 @@ def test_counts_must_add_up() -> None:
     good = TriggerCounts("t", 3, 1, 1, 1)
     for read, reasons, written in ((5, (("x", 1),), 1), (4, (), 1), (4, (("x", 1),), 2)):
         with pytest.raises(ArithmeticError):
-            RunReport(read, 1, 3, reasons, (good,), written, "drop", "parquet")
-    assert 2 == RunReport(4, 1, 3, (("x", 1),), (good,), 2, "deliver", "parquet").written
+            RunReport(read, 1, 3, reasons, (good,), (), written, (), "parquet")
+    assert 2 == RunReport(4, 1, 3, (("x", 1),), (good,), (), 2, ("t",), "parquet").written
 
 
 def java(directory: Path, says: str, status: int = 0) -> dict[str, str]:

@@ -1,0 +1,53 @@
+"""Why a text is no CloudEvent, in words: every reader gives these and no others (CloudEvents 1.0.2, JSON format)."""
+
+from __future__ import annotations
+
+NOT_UTF8 = "not UTF-8"
+NOT_JSON = "not readable as JSON"
+NOT_OBJECT = "not a JSON object"
+CORRUPT = "the file is damaged: what follows the lines read from it is lost"
+NOT_TIME = "'time' is not an RFC 3339 timestamp"
+EXTENSION_NAME = "an extension attribute's name has other characters than a-z and 0-9"
+EXTENSION_ARRAY = "an extension attribute is an array"
+EXTENSION_NUMBER = "an extension attribute is a number that is not a 32-bit integer"
+TWO_DATA = "both 'data' and 'data_base64'"
+NOT_BASE64 = "'data_base64' is not base64"
+NOT_VERSION = "'specversion' is not '1.0'"
+
+REQUIRED = ("specversion", "id", "source", "type")
+"""The context attributes that every event has, in the order in which they are looked at."""
+OPTIONAL = ("subject", "datacontenttype", "dataschema", "time")
+"""The other context attributes of the specification, in the order in which they are looked at."""
+
+
+def missing(name: str) -> str:
+    """A required attribute is absent or null."""
+    return f"'{name}' is missing"
+
+
+def not_string(name: str) -> str:
+    """A context attribute has a JSON value of another kind."""
+    return f"'{name}' is not a string"
+
+
+def empty(name: str) -> str:
+    """A required attribute is the empty string."""
+    return f"'{name}' is empty"
+
+
+REASONS: tuple[str, ...] = (
+    NOT_UTF8,
+    NOT_JSON,
+    NOT_OBJECT,
+    CORRUPT,
+    *(fault(name) for name in REQUIRED for fault in (missing, not_string, empty)),
+    NOT_VERSION,
+    *map(not_string, OPTIONAL),
+    NOT_TIME,
+    EXTENSION_NAME,
+    EXTENSION_ARRAY,
+    EXTENSION_NUMBER,
+    TWO_DATA,
+    NOT_BASE64,
+)
+"""Every reason there is."""
