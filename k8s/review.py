@@ -1,0 +1,227 @@
+"""The review of a Trigger at admission: a pure function from an AdmissionReview to an AdmissionReview.
+
+The protocol is `admission.k8s.io/v1` (Kubernetes, "Dynamic Admission Control"). What the compiler refuses is denied,
+with every diagnostic; what it warns of is allowed, with warnings. Nothing is asked of the cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tricel.compiler import (
+    CompileError,
+    Diagnostic,
+    Severity,
+    Source,
+    Span,
+    Trigger,
+    changed_immutable_fields,
+    check_translation,
+    errors,
+    field_of,
+    read_object,
+)
+from tricel.compiler.diagnostics import as_admission
+from tricel.spark_backend.lowered import lower_filter
+
+VERSION = "admission.k8s.io/v1"
+KIND = "AdmissionReview"
+CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
+_BAD_REQUEST = 400
+
+
+class NotAReviewError(ValueError):
+    """A body that is not a review that can be answered; the message says why, in one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a cluster asks: may this object be written?
+
+    `uid` is echoed in the answer. `object` and `old_object` are Kubernetes objects as they would be and as they are;
+    None where the operation has none. `namespace` and `name` are for the log; `name` may be empty on a create.
+    """
+
+    uid: str
+    operation: str
+    kind: str
+    namespace: str
+    name: str
+    subresource: str
+    dry_run: bool
+    object: Mapping[str, Any] | None
+    old_object: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether an object may be written, and why: `diagnostics` has an error exactly when it may not."""
+
+    diagnostics: tuple[Diagnostic, ...]
+
+    @property
+    def allowed(self) -> bool:
+        """Whether there is no error."""
+        return not errors(self.diagnostics)
+
+    @property
+    def denials(self) -> tuple[str, ...]:
+        """The codes of the errors, each once, in order."""
+        return tuple(dict.fromkeys(d.code for d in errors(self.diagnostics)))
+
+
+def read_request(body: object) -> Request:
+    """The request in an AdmissionReview.
+
+    Raises:
+        NotAReviewError: where it is none, or lacks what an answer needs.
+    """
+    if not isinstance(body, Mapping) or body.get("kind") != KIND:
+        raise NotAReviewError(f"the body is not an {KIND}")
+    if body.get("apiVersion") != VERSION:
+        raise NotAReviewError(f"the apiVersion of the {KIND} is not {VERSION}")
+    request = body.get("request")
+    if not isinstance(request, Mapping):
+        raise NotAReviewError(f"the {KIND} has no request")
+    uid = request.get("uid")
+    if not isinstance(uid, str) or not uid:
+        raise NotAReviewError("the request has no uid")
+    operation = request.get("operation")
+    if operation not in (CREATE, UPDATE, DELETE):
+        raise NotAReviewError("the operation of the request is none of CREATE, UPDATE and DELETE")
+    kind = request.get("kind")
+    return Request(
+        uid=uid,
+        operation=operation,
+        kind=_text(kind.get("kind")) if isinstance(kind, Mapping) else "",
+        namespace=_text(request.get("namespace")),
+        name=_text(request.get("name")),
+        subresource=_text(request.get("subResource")),
+        dry_run=request.get("dryRun") is True,
+        object=_object(request, "object"),
+        old_object=_object(request, "oldObject"),
+    )
+
+
+def review(body: object, *, features: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """The answer to an AdmissionReview. `features` names the optional Knative features that are on.
+
+    Raises:
+        NotAReviewError: where the body is not one that can be answered.
+    """
+    request = read_request(body)
+    return answer(request, judge(request, features=features))
+
+
+def judge(request: Request, *, features: frozenset[str] = frozenset()) -> Verdict:
+    """Whether the object may be written."""
+    if request.operation == DELETE or request.subresource == "status":
+        return Verdict(())
+    if request.object is None:
+        return Verdict((_no_trigger(request, "the request has no object"),))
+    if _leaves_only(request.object, request.old_object):
+        return Verdict(())
+    trigger, found = _read(request.object, request, features)
+    if trigger is None:
+        return Verdict(found)
+    if request.operation == UPDATE:
+        found += _changes(request, trigger, features)
+    return Verdict(found + _filter_problems(trigger))
+
+
+def answer(request: Request, verdict: Verdict) -> dict[str, Any]:
+    """The AdmissionReview that tells a verdict."""
+    response: dict[str, Any] = {"uid": request.uid, "allowed": verdict.allowed}
+    if not verdict.allowed:
+        response["status"] = _status(errors(verdict.diagnostics))
+    warned = [d for d in verdict.diagnostics if d.severity is Severity.WARNING]
+    if warned:
+        response["warnings"] = as_admission.warnings(warned, field_of)
+    return {"apiVersion": VERSION, "kind": KIND, "response": response}
+
+
+def _status(found: tuple[Diagnostic, ...]) -> dict[str, Any]:
+    causes = [
+        {"reason": d.code, "field": field_of(d), "message": as_admission.summary(d, field_of(d))}
+        for d in found[: as_admission.MOST]
+    ]
+    return {
+        "status": "Failure",
+        # Of an `Invalid` object kubectl prints the causes alone, without the line, the caret and the help.
+        "code": _BAD_REQUEST,
+        "reason": "BadRequest",
+        "message": as_admission.message(found, field_of),
+        "details": {"causes": causes},
+    }
+
+
+def _read(
+    value: Mapping[str, Any], request: Request, features: frozenset[str]
+) -> tuple[Trigger | None, tuple[Diagnostic, ...]]:
+    """The Trigger that an object is, and what is wrong with the manifest; None where it is not exactly one."""
+    if value.get("kind") != "Trigger":
+        return None, (_no_trigger(request, "the object is not a Trigger"),)
+    triggers, found = read_object(_named(value), request.name or "object", features=features)
+    if len(triggers) == 1:
+        return triggers[0], found
+    return None, found if errors(found) else (*found, _no_trigger(request, "the object's apiVersion is not known"))
+
+
+def _named(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The object with a name where the server has yet to make one of its `generateName`."""
+    metadata = value.get("metadata")
+    if not isinstance(metadata, Mapping) or metadata.get("name") or not metadata.get("generateName"):
+        return value
+    return {**value, "metadata": {**metadata, "name": metadata["generateName"]}}
+
+
+def _changes(request: Request, trigger: Trigger, features: frozenset[str]) -> tuple[Diagnostic, ...]:
+    if request.old_object is None:
+        return (_no_trigger(request, "the request is an update and has no old object"),)
+    old, _ = _read(request.old_object, request, features)
+    return (
+        (_no_trigger(request, "the old object is not a Trigger"),)
+        if old is None
+        else changed_immutable_fields(old, trigger)
+    )
+
+
+def _filter_problems(trigger: Trigger) -> tuple[Diagnostic, ...]:
+    """The diagnostics of the filter, and a warning for each part that does not run natively."""
+    checked, found = check_translation(trigger.translation)
+    if checked is None:
+        return found
+    try:
+        lowered = lower_filter(checked)
+    except CompileError as e:
+        return e.diagnostics
+    help_ = "tricel compile shows what runs where"
+    slow = (
+        Diagnostic("TRI550", f"not native on Spark: {part.reason}", checked.source, part.expr.span, help_)
+        for part in lowered.residual
+    )
+    return (*lowered.diagnostics, *slow)
+
+
+def _leaves_only(new: Mapping[str, Any], old: Mapping[str, Any] | None) -> bool:
+    """Whether the object is being deleted and its spec stays: a finalizer must be able to go, however bad the filter."""
+    metadata = new.get("metadata")
+    leaving = isinstance(metadata, Mapping) and bool(metadata.get("deletionTimestamp"))
+    return leaving and old is not None and new.get("kind") == "Trigger" and new.get("spec") == old.get("spec")
+
+
+def _no_trigger(request: Request, message: str) -> Diagnostic:
+    return Diagnostic("TRI501", message, Source("", request.name or "object"), Span(0, 0))
+
+
+def _object(request: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    found = request.get(name)
+    if found is not None and not isinstance(found, Mapping):
+        raise NotAReviewError(f"the {name} of the request is not an object")
+    return found
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""

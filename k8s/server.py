@@ -1,0 +1,293 @@
+"""The webhook: an HTTPS server around the review.
+
+    POST /validate   AdmissionReview -> AdmissionReview that allows or denies
+    POST /mutate     AdmissionReview -> AdmissionReview with a JSON patch
+    GET  /healthz    200 while the process serves
+    GET  /readyz     200 when it should be sent requests: not while it ends, nor with a certificate that has expired
+    GET  /metrics    Prometheus
+
+A body that is not a review is answered with 4xx, and a server that has too much to do with 503: the API server then does
+what its `failurePolicy` says. Nothing but a review that found no error is answered with `allowed: true`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from aiohttp import web
+
+from .metrics import CONTENT_TYPE, Metrics
+from .review import NotAReviewError
+from .tls import RotatingCertificate
+from .work import MUTATE, VALIDATE, Answer, answered, prepare, unfinished
+
+_LOG = logging.getLogger("tricel.webhook")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the webhook serves. Times are in seconds, sizes in bytes.
+
+    `idle` bounds the wait for the head of a request, on a new connection too (an API server drops connections after 90,
+    and should be first); `read` the wait for its body; `review` the work on it, after which it is denied. `most` reviews
+    may be in progress or waiting at once, and as many bodies may be arriving; `workers` processes make the reviews. At the end the server
+    takes requests for `drain` more, while clients are told to leave; it then takes no new connection, waits up to `settle`
+    for the open ones to end, and gives the requests in progress `finish`.
+    """
+
+    certificate: Path
+    key: Path
+    host: str = "0.0.0.0"
+    port: int = 8443
+    features: frozenset[str] = frozenset()
+    largest: int = 8 * 2**20
+    idle: float = 100.0
+    read: float = 5.0
+    review: float = 8.0
+    most: int = 128
+    workers: int = max(1, min(4, os.cpu_count() or 1))
+    drain: float = 5.0
+    settle: float = 1.0
+    finish: float = 10.0
+    reload: float = 5.0
+
+
+class Webhook:
+    """The server's state: certificate, metrics, and how many reviews are in progress."""
+
+    def __init__(self, options: Options) -> None:
+        """Reads the certificate.
+
+        Raises:
+            OSError, ValueError: where there is no usable certificate.
+        """
+        self.options = options
+        self.certificate = RotatingCertificate(options.certificate, options.key)
+        self.metrics = Metrics()
+        self.ending = False
+        self._busy = 0
+        self._arriving = 0
+        self._workers = _pool(options)
+        self._note_certificate()
+
+    def application(self) -> web.Application:
+        """The routes."""
+        app = web.Application(client_max_size=self.options.largest, middlewares=[self._leave])
+        app.router.add_post(VALIDATE, self._review)
+        app.router.add_post(MUTATE, self._review)
+        app.router.add_get("/healthz", self._healthy)
+        app.router.add_get("/readyz", self._ready)
+        app.router.add_get("/metrics", self._metrics)
+        return app
+
+    async def follow_certificate(self) -> None:
+        """Takes up new certificates until cancelled."""
+        while True:
+            await asyncio.sleep(self.options.reload)
+            if self.certificate.refresh():
+                self.metrics.reloads.inc()
+                self._note_certificate()
+                _LOG.info("certificate reloaded", extra={"fields": {"expires": self.certificate.expires.isoformat()}})
+
+    def close(self) -> None:
+        """Ends the workers; those still at work are not waited for."""
+        self._workers.shutdown(wait=False, cancel_futures=True)
+        for process in multiprocessing.active_children():
+            process.terminate()
+
+    async def warm_up(self) -> None:
+        """Starts the workers, so that no request waits for one."""
+        loop = asyncio.get_running_loop()
+        await asyncio.gather(
+            *(loop.run_in_executor(self._workers, time.sleep, 0.2) for _ in range(self.options.workers))
+        )
+
+    def _note_certificate(self) -> None:
+        self.metrics.expiry.set(self.certificate.expires.timestamp())
+
+    @web.middleware
+    async def _leave(self, request: web.Request, handler: Callable[..., Any]) -> web.StreamResponse:
+        """Tells clients of a server that ends to make their next request elsewhere."""
+        response: web.StreamResponse = await handler(request)
+        if self.ending:
+            response.force_close()
+        return response
+
+    async def _healthy(self, _: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def _ready(self, _: web.Request) -> web.Response:
+        if self.ending:
+            return web.Response(status=503, text="ending\n")
+        if self.certificate.expires <= datetime.now(UTC):
+            return web.Response(status=503, text="the certificate has expired\n")
+        return web.Response(text="ok\n")
+
+    async def _metrics(self, _: web.Request) -> web.Response:
+        return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
+
+    async def _review(self, request: web.Request) -> web.Response:
+        begin = time.perf_counter()
+        outcome, response = await self._answered(request)
+        self.metrics.requests.labels(request.path, outcome).inc()
+        self.metrics.latency.labels(request.path).observe(time.perf_counter() - begin)
+        return response
+
+    async def _answered(self, request: web.Request) -> tuple[str, web.Response]:
+        """The outcome, as it is counted, and the response."""
+        body = await self._body(request)
+        if isinstance(body, web.Response):
+            return "overloaded" if body.status == 503 else "invalid", body
+        if self._busy >= self.options.most:
+            return "overloaded", _overloaded()
+        begin = time.perf_counter()
+        workers = self._workers
+        try:
+            job = workers.submit(answered, request.path, body, self.options.features)
+            self._occupy(job)
+            try:
+                done = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(job)), self.options.review)
+            except TimeoutError:
+                # One that has not begun is not to blame; the server is.
+                if job.cancel():
+                    return "overloaded", _overloaded()
+                done = unfinished(request.path, body, self.options.review)
+        except NotAReviewError as e:
+            return "invalid", _refusal(400, str(e))
+        except BrokenProcessPool:
+            self._replace(workers)
+            return "failed", _refusal(500, "the review failed")
+        except Exception:
+            _LOG.exception("review failed")
+            return "failed", _refusal(500, "the review failed")
+        return done.outcome, self._noted(request.path, done, time.perf_counter() - begin)
+
+    def _occupy(self, job: Future[Answer]) -> None:
+        """Counts a review until it ends, which may be after it was answered for."""
+        self._busy += 1
+        self.metrics.in_flight.inc()
+        loop = asyncio.get_running_loop()
+        job.add_done_callback(lambda _: None if loop.is_closed() else loop.call_soon_threadsafe(self._free))
+
+    def _replace(self, broken: ProcessPoolExecutor) -> None:
+        """Starts new workers in the place of those of which one died, once for all who noticed."""
+        if self._workers is broken:
+            _LOG.error("a worker died")
+            self._workers = _pool(self.options)
+            broken.shutdown(wait=False)
+
+    def _free(self) -> None:
+        self._busy -= 1
+        self.metrics.in_flight.dec()
+
+    async def _body(self, request: web.Request) -> bytes | web.Response:
+        if request.content_type != "application/json":
+            return _refusal(415, "the content type is not application/json")
+        if request.headers.get("Content-Encoding", "identity") != "identity":
+            return _refusal(415, "the body is encoded")
+        if (request.content_length or 0) > self.options.largest:
+            return _refusal(413, "the body is too large")
+        if self._arriving >= self.options.most:
+            return _overloaded()
+        self._arriving += 1
+        try:
+            async with asyncio.timeout(self.options.read):
+                return await request.read()
+        except TimeoutError:
+            return _refusal(408, "the body did not arrive in time")
+        except web.HTTPRequestEntityTooLarge:
+            return _refusal(413, "the body is too large")
+        except (web.PayloadAccessError, web.RequestPayloadError, ConnectionError):
+            return _refusal(400, "the body is not complete")
+        finally:
+            self._arriving -= 1
+
+    def _noted(self, path: str, done: Answer, seconds: float) -> web.Response:
+        """Counts and logs an answer."""
+        for code in done.denials:
+            self.metrics.denials.labels(code).inc()
+        fields = {**done.fields, "outcome": done.outcome, "milliseconds": round(seconds * 1000, 2)}
+        _LOG.info("reviewed" if path == VALIDATE else "mutated", extra={"fields": fields})
+        return web.Response(body=done.body, content_type="application/json")
+
+
+async def serve(options: Options, started: Callable[[int], None] | None = None) -> None:
+    """Serves until SIGTERM or SIGINT, and then until what was accepted is answered. `started` is told the port.
+
+    Raises:
+        OSError, ValueError: where there is no usable certificate, or the port is taken.
+    """
+    webhook = Webhook(options)
+    runner = web.AppRunner(
+        webhook.application(),
+        access_log=None,
+        keepalive_timeout=options.idle,
+        shutdown_timeout=options.finish,
+        lingering_time=1.0,
+        auto_decompress=False,
+        handle_signals=False,
+    )
+    end = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(name, end.set)
+    await webhook.warm_up()
+    await runner.setup()
+    following = asyncio.create_task(webhook.follow_certificate())
+    try:
+        site = web.TCPSite(runner, options.host, options.port, ssl_context=webhook.certificate.context, backlog=512)
+        await site.start()
+        port = runner.addresses[0][1]
+        _LOG.info("serving", extra={"fields": {"port": port}})
+        if started is not None:
+            started(port)
+        await end.wait()
+        _LOG.info("ending", extra={"fields": {"drain": options.drain}})
+        webhook.ending = True
+        await asyncio.sleep(options.drain)
+        await site.stop()
+        await _emptied(runner, options.settle)
+    finally:
+        following.cancel()
+        await runner.cleanup()
+        webhook.close()
+    _LOG.info("ended")
+
+
+async def _emptied(runner: web.AppRunner, seconds: float) -> None:
+    """Waits until no connection is open: one that was just accepted has its request still on the way."""
+    end = time.monotonic() + seconds
+    while runner.server is not None and runner.server.connections and time.monotonic() < end:
+        await asyncio.sleep(0.02)
+
+
+def _pool(options: Options) -> ProcessPoolExecutor:
+    """Processes that review: they use every core, and one that dies takes no connection with it."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["tricel.k8s.work"])
+    return ProcessPoolExecutor(options.workers, mp_context=context, initializer=prepare)
+
+
+def _overloaded() -> web.Response:
+    response = _refusal(503, "too many reviews at once")
+    response.headers["Retry-After"] = "1"
+    return response
+
+
+def _refusal(status: int, message: str) -> web.Response:
+    response = web.Response(status=status, text=f"{message}\n")
+    # The rest of a body that was not read would be taken for the next request.
+    response.force_close()
+    return response

@@ -1,0 +1,90 @@
+"""What a worker process of the webhook does: bytes of a review in, bytes of its answer out."""
+
+from __future__ import annotations
+
+import json
+import signal
+from dataclasses import dataclass, field
+from typing import Any
+
+from tricel.compiler import Diagnostic, Source, Span
+from tricel.compiler.trigger_fields import TRICEL_GROUP
+
+from .mutate import patched
+from .review import CREATE, NotAReviewError, Request, Verdict, answer, judge, read_request
+
+VALIDATE, MUTATE = "/validate", "/mutate"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A body to send, and what may be logged and counted of it: nothing of the Trigger's filter."""
+
+    body: bytes
+    outcome: str
+    fields: dict[str, object] = field(default_factory=dict)
+    denials: tuple[str, ...] = ()
+
+
+def prepare() -> None:
+    """Makes a new process ready: the grammar and the engine are loaded by a first review."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    spec = {"subscriber": {"uri": "http://warm/"}, "broker": "b", "filter": {"expression": "uint(data.n) == 1u"}}
+    value = {"apiVersion": f"{TRICEL_GROUP}/v1alpha1", "kind": "Trigger", "metadata": {"name": "warm"}, "spec": spec}
+    request = Request("warm-up", CREATE, "Trigger", "", "warm", "", True, value, None)
+    _judged(request, judge(request))
+
+
+def answered(path: str, body: bytes, features: frozenset[str]) -> Answer:
+    """The answer to a body that was sent to `/validate` or `/mutate`.
+
+    Raises:
+        NotAReviewError: where the body cannot be answered.
+    """
+    request = _read(body)
+    if path == MUTATE:
+        return Answer(_encoded(patched(request)), "answered", _fields(request))
+    return _judged(request, judge(request, features=features))
+
+
+def unfinished(path: str, body: bytes, seconds: float) -> Answer:
+    """A denial, for a review that takes too long: not a failure, which a policy could let pass.
+
+    Raises:
+        NotAReviewError: where the body cannot be answered.
+    """
+    request = _read(body)
+    if path == MUTATE:
+        return Answer(_encoded(patched(request)), "answered", _fields(request))
+    message = f"the review was not finished in {seconds:g} seconds"
+    found = Diagnostic("TRI502", message, Source("", request.name), Span(0, 0), "write a smaller filter", "spec")
+    return _judged(request, Verdict((found,)))
+
+
+def _judged(request: Request, verdict: Verdict) -> Answer:
+    outcome = "allowed" if verdict.allowed else "denied"
+    codes = list(dict.fromkeys(d.code for d in verdict.diagnostics))
+    body = _encoded(answer(request, verdict))
+    return Answer(body, outcome, {**_fields(request), "codes": codes}, verdict.denials)
+
+
+def _fields(request: Request) -> dict[str, object]:
+    return {
+        "uid": request.uid[:64],
+        "operation": request.operation,
+        "namespace": request.namespace[:253],
+        "name": request.name[:253],
+        "dryRun": request.dry_run,
+    }
+
+
+def _read(body: bytes) -> Request:
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError) as e:
+        raise NotAReviewError("the body is not JSON") from e
+    return read_request(value)
+
+
+def _encoded(value: dict[str, Any]) -> bytes:
+    return json.dumps(value).encode()

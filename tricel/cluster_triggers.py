@@ -1,0 +1,124 @@
+"""Triggers from a Kubernetes cluster: read, compiled, and told what was found. Only a call loads the client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from tricel.compiler import CLOUD_EVENT, Diagnostic, Environment, Trigger, errors, field_of, read_object
+from tricel.compiler.trigger_fields import TRICEL_GROUP
+from tricel.spark_backend.engines import DEFAULT_ENGINE
+
+from .triggers import CompiledTrigger, compile_manifests
+
+if TYPE_CHECKING:
+    from tricel.k8s.cluster import Cluster, Selection
+
+CLUSTER = "cluster"
+ACCEPTED = "FilterAccepted"
+"""The status condition that says whether a Trigger compiles."""
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterChoice:
+    """A cluster, and which of its Triggers: those of a namespace (empty: all) that a label selector takes."""
+
+    kubeconfig: str = ""
+    context: str = ""
+    namespace: str = ""
+    selector: str = ""
+
+    def connect(self) -> tuple[Cluster, Selection]:
+        """The connection and the selection.
+
+        Raises:
+            OSError: where there is no usable configuration.
+        """
+        from tricel.k8s.cluster import Selection, connect
+
+        return connect(self.kubeconfig, self.context), Selection(namespace=self.namespace, labels=self.selector)
+
+
+def cluster_options(command: _Command) -> _Command:
+    """The options `--triggers cluster` and those that choose the cluster; `chosen` reads them."""
+    for option in (
+        click.option("--selector", metavar="LABELS", default="", help="With --triggers cluster: a label selector."),
+        click.option("--namespace", "-n", metavar="NAME", default="", help="With --triggers cluster: one namespace."),
+        click.option(
+            "--context", metavar="NAME", default="", help="With --triggers cluster: a context of the kubeconfig."
+        ),
+        click.option(
+            "--kubeconfig", metavar="FILE", default="", help="With --triggers cluster: instead of the default."
+        ),
+        click.option("--triggers", type=click.Choice([CLUSTER]), help="Read the Triggers of a Kubernetes cluster."),
+    ):
+        command = option(command)
+    return command
+
+
+def chosen(options: Mapping[str, Any]) -> ClusterChoice | None:
+    """The cluster that the options of `cluster_options` choose; None without `--triggers cluster`."""
+    names = ("kubeconfig", "context", "namespace", "selector")
+    if options["triggers"] is None:
+        given = [name for name in names if options[name]]
+        if given:
+            raise click.UsageError(f"--{given[0]} needs --triggers cluster")
+        return None
+    return ClusterChoice(**{name: options[name] for name in names})
+
+
+def read_cluster_triggers(
+    choice: ClusterChoice, *, environment: Environment = CLOUD_EVENT, engine: str = DEFAULT_ENGINE, report: bool = False
+) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
+    """The cluster's Triggers that compile, and every diagnostic; `report` writes what was found into their status.
+
+    Raises:
+        OSError: where the cluster cannot be asked.
+    """
+    cluster, selection = choice.connect()
+    objects = cluster.read(selection)
+    if report:
+        for value in objects:
+            if str(value["apiVersion"]).startswith(f"{TRICEL_GROUP}/"):
+                _, found = compile_objects([value], environment=environment, engine=engine)
+                cluster.report(value, condition(value, found, datetime.now(UTC)))
+    return compile_objects(objects, environment=environment, engine=engine)
+
+
+def compile_objects(
+    objects: Iterable[Mapping[str, Any]], *, environment: Environment = CLOUD_EVENT, engine: str = DEFAULT_ENGINE
+) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
+    """Kubernetes objects as compiled Triggers, and every diagnostic. A source is named `cluster/namespace/name`."""
+    from tricel.k8s.cluster import without_bookkeeping
+
+    manifests: list[Trigger] = []
+    diagnostics: list[Diagnostic] = []
+    for value in objects:
+        metadata = value.get("metadata") or {}
+        label = "/".join((CLUSTER, str(metadata.get("namespace", "")), str(metadata.get("name", ""))))
+        found, problems = read_object(without_bookkeeping(value), label)
+        manifests.extend(found)
+        diagnostics.extend(problems)
+    return compile_manifests(manifests, diagnostics, environment=environment, engine=engine)
+
+
+def condition(value: Mapping[str, Any], found: Iterable[Diagnostic], now: datetime) -> dict[str, Any]:
+    """The status condition that tells what was found in a Trigger."""
+    from tricel.compiler.diagnostics import as_admission
+
+    wrong = errors(found)
+    told = {"type": ACCEPTED, "status": "False" if wrong else "True", "reason": wrong[0].code if wrong else "Compiles"}
+    summaries = "; ".join(as_admission.summary(d, field_of(d)) for d in wrong[: as_admission.MOST])
+    generation = (value.get("metadata") or {}).get("generation")
+    return {
+        **told,
+        "message": summaries[:32_000] or "the filter compiles",
+        "lastTransitionTime": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        **({} if generation is None else {"observedGeneration": generation}),
+    }
