@@ -1,0 +1,422 @@
+"""Random CEL filters, as hypothesis strategies: mostly well typed, partly dynamic, up to a depth.
+
+What a filter may name is a `Catalogue`: the paths of a layout by their CEL type. The checker has the last word on what
+is a filter, so the productions need only be mostly right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from random import Random
+from typing import TypeAlias
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+from tricel.compiler.literals import quoted
+
+DEPTH = 6
+BOOL, INT, UINT, DOUBLE, STRING, BYTES, TIME, SPAN, DYN = (
+    *("bool", "int", "uint", "double", "string", "bytes", "timestamp", "duration", "dyn"),
+)
+LIST, OBJECT = "list", "map"
+SCALARS = (BOOL, INT, DOUBLE, STRING, TIME, SPAN, DYN)
+ORDERED = (INT, DOUBLE, STRING, TIME, SPAN, BOOL)
+
+TEXTS = (
+    "",
+    "a",
+    "ab",
+    "A",
+    "true",
+    "5",
+    "1.5",
+    "é",
+    "😀",
+    "e\u0301",
+    "a b",
+    " a ",
+    "x,y",
+    "k",
+    "K",
+    "ſ",
+    "\n",
+    "%",
+    "'\"",
+    "2024-01-02T03:04:05Z",
+    "90s",
+)
+INTS = ("0", "1", "-1", "2", "3", "7", "100", "-9223372036854775808", "9223372036854775807", "9007199254740993")
+DOUBLES = (
+    "0.0",
+    "-0.0",
+    "1.0",
+    "1.5",
+    "-2.0",
+    "100.0",
+    "9007199254740992.0",
+    "9223372036854775808.0",
+    "1e308",
+    "5e-324",
+)
+UINTS = ("0u", "1u", "5u", "18446744073709551615u")
+BLOBS = ("b''", "b'a'", "b'\\xff'", "b'\\xc3\\xa9'")
+TIMES = (
+    "2024-01-02T03:04:05Z",
+    "1970-01-01T00:00:00Z",
+    "2024-02-29T23:59:59.999999Z",
+    "1969-12-31T23:59:59.5Z",
+    "0001-01-01T00:00:00Z",
+    "9999-12-31T23:59:59Z",
+)
+SPANS = ("0s", "1s", "-1s", "1h", "36h", "0.000001s", "1500ms", "-90m")
+PATTERNS = ("a", "^a", "b$", "^ab?$", "[a-c]+", "(?i)a", "\\\\d+", "a|b", ".", "^.$", "")
+ZONES = ("UTC", "+01:00", "-08:30", "05:45", "Europe/Berlin")
+GETTERS = (
+    "FullYear",
+    "Month",
+    "Date",
+    "DayOfMonth",
+    "DayOfWeek",
+    "DayOfYear",
+    "Hours",
+    "Minutes",
+    "Seconds",
+    "Milliseconds",
+)
+TYPE_NAMES = (BOOL, INT, UINT, DOUBLE, STRING, BYTES, LIST, OBJECT, "null_type", "type", "google.protobuf.Timestamp")
+
+Scope: TypeAlias = Mapping[str, tuple[str, ...]]
+Production: TypeAlias = "Callable[[_Run, int, Scope], str]"
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """Paths by type, and paths that `has` may test. `lists` gives the type of the elements of a list by its path."""
+
+    paths: Mapping[str, tuple[str, ...]]
+    tested: tuple[str, ...]
+    lists: Mapping[str, str]
+    objects: tuple[str, ...] = ()
+
+
+DYNAMIC = Catalogue(
+    paths={
+        STRING: ("ce.id", "ce.source", "ce.type", "ce.subject", "ce.tenant", "ce.prio", "ce.missing", 'ce["flag"]'),
+        TIME: ("ce.time",),
+        DYN: (
+            *("data.n", "data.m", "data.s", "data.u", "data.b", "data.a", "data.o", "data.z", "data.t", "data.o.x"),
+            *('data["k y"]', "data.a[0]", "data.a[1]", "data.l", "data.o.o.y", "data", "data.l[0].k", "data.missing"),
+        ),
+    },
+    tested=("ce.subject", "ce.tenant", "ce.time", "data.n", "data.o.x", "data.z", "data.o.o.y", "data.missing"),
+    lists={"data.a": DYN, "data.l": DYN, "data.o": DYN, "data.s": DYN},
+    objects=("data", "data.o", "data.a", "ce"),
+)
+TYPED = Catalogue(
+    paths={
+        STRING: ("ce.id", "ce.source", "ce.type", "ce.subject", "ce.tenant", "data.s", "data.o.y", "data.ls[0]"),
+        INT: ("ce.prio", "data.i", "data.j", "data.o.x", "data.li[1]", 'data.m["a"]', "data.m.b"),
+        DOUBLE: ("ce.ratio", "data.d", "data.ld[0]", "data.lo[0].v"),
+        BOOL: ("ce.vip", "data.b"),
+        TIME: ("ce.time", "ce.at", "data.t"),
+        DYN: ("data.v", "data.v.n", "data.v.s", "data.v.a"),
+    },
+    tested=("ce.subject", "ce.prio", "ce.ratio", "data.i", "data.s", "data.o", "data.o.x", "data.m.a", "data.t"),
+    lists={"data.li": INT, "data.ls": STRING, "data.ld": DOUBLE, "data.v.a": DYN, "data.m": STRING},
+    objects=("data.m", "data.v"),
+)
+
+
+def filters(catalogue: Catalogue, depth: int = DEPTH) -> SearchStrategy[str]:
+    """Texts of filters. Hypothesis draws the source of randomness, not each choice: so the filters are unlike."""
+    return st.randoms(use_true_random=True).map(lambda random: random_filter(random, catalogue, depth))
+
+
+def random_filter(random: Random, catalogue: Catalogue, depth: int = DEPTH) -> str:
+    """The text of one filter."""
+    return _Run(random, catalogue).make(BOOL, depth, {})
+
+
+@dataclass
+class _Run:
+    random: Random
+    catalogue: Catalogue
+    names: list[str] = field(default_factory=list)
+
+    def pick(self, options: Sequence[str]) -> str:
+        return options[self.number(len(options))]
+
+    def number(self, below: int) -> int:
+        """A number from 0, below the bound."""
+        return self.random.randrange(below)
+
+    def make(self, type_: str, depth: int, scope: Scope) -> str:
+        """An expression of the type; what is dynamic stands for any type now and then."""
+        if depth <= 0 or self.number(6) == 0:
+            return self.leaf(type_, scope)
+        if type_ not in (DYN, INT, SPAN, TIME) and self.number(16) == 0:
+            return self.make(DYN, depth - 1, scope)
+        productions = _PRODUCTIONS[type_]
+        return productions[self.number(len(productions))](self, depth - 1, scope)
+
+    def leaf(self, type_: str, scope: Scope) -> str:
+        """A path, a variable or a literal."""
+        found = (*scope.get(type_, ()), *scope.get(type_, ()), *self.catalogue.paths.get(type_, ()))
+        if found and self.number(3):
+            return self.pick(found)
+        if type_ in (DOUBLE, STRING, BOOL) and self.number(4) == 0:
+            return self.pick((*scope.get(DYN, ()), *self.catalogue.paths[DYN]))
+        return self.literal(type_)
+
+    def literal(self, type_: str) -> str:
+        """A literal, or what is as good as one."""
+        match type_:
+            case "string":
+                return quoted(self.pick(TEXTS))
+            case "timestamp":
+                return f'timestamp("{self.pick(TIMES)}")'
+            case "duration":
+                return f'duration("{self.pick(SPANS)}")'
+            case "list":
+                return self.pick(("[]", "[1, 2]", '["a", "b"]', "[1.0, null]", "[[1], [2]]", '[{"k": 1.0}]'))
+            case "map":
+                return self.pick(("{}", '{"a": 1, "b": 2}', '{"x": 1.0, "y": "a"}', '{"k": null}'))
+            case "dyn":
+                return self.pick(self.catalogue.paths[DYN])
+            case _:
+                return self.pick(
+                    {BOOL: ("true", "false"), INT: INTS, UINT: UINTS, DOUBLE: DOUBLES, BYTES: BLOBS}[type_]
+                )
+
+    def fresh(self) -> str:
+        self.names.append(f"x{len(self.names)}")
+        return self.names[-1]
+
+    def some(self, depth: int, scope: Scope, types: Sequence[str] = SCALARS) -> tuple[str, str]:
+        """An expression of any of the types, and the type."""
+        type_ = self.pick(types)
+        return self.make(type_, depth, scope), type_
+
+    def listed(self, depth: int, scope: Scope) -> tuple[str, str]:
+        """A list, and the type of its elements."""
+        if self.number(3):
+            path = self.pick(tuple(self.catalogue.lists))
+            return path, self.catalogue.lists[path]
+        type_ = self.pick((INT, STRING, DOUBLE, DYN))
+        match self.number(5):
+            case 0:
+                return f"{self.make(STRING, depth, scope)}.split({quoted(self.pick((',', '', 'a')))})", STRING
+            case 1:
+                inner, element = self.listed(depth - 1, scope) if depth > 0 else ("[1, 2, 3]", INT)
+                name = self.fresh()
+                test = self.make(BOOL, depth - 1, _with(scope, element, name))
+                return f"{inner}.filter({name}, {test})", element
+            case 2:
+                inner, element = self.listed(depth - 1, scope) if depth > 0 else ("[1, 2, 3]", INT)
+                name = self.fresh()
+                return f"{inner}.map({name}, {self.make(type_, depth - 1, _with(scope, element, name))})", type_
+            case _:
+                items = ", ".join(self.make(type_, depth - 2, scope) for _ in range(self.number(3) + 1))
+                return f"[{items}]", type_
+
+
+def _with(scope: Scope, type_: str, name: str) -> Scope:
+    return {**scope, type_: (*scope.get(type_, ()), name)}
+
+
+def _equality(run: _Run, depth: int, scope: Scope) -> str:
+    left, type_ = run.some(depth, scope, (*SCALARS, STRING, DYN, DYN, LIST, OBJECT, BYTES, UINT))
+    other = type_ if run.number(3) else run.pick((DYN, INT, DOUBLE, UINT, LIST))
+    return f"({left} {run.pick(('==', '!='))} {run.make(other, depth, scope)})"
+
+
+def _order(run: _Run, depth: int, scope: Scope) -> str:
+    left, type_ = run.some(depth, scope, (*ORDERED, BYTES))
+    other = run.pick((INT, DOUBLE, UINT)) if type_ in (INT, DOUBLE) else type_
+    return f"({left} {run.pick(('<', '<=', '>', '>='))} {run.make(other, depth, scope)})"
+
+
+def _logic(run: _Run, depth: int, scope: Scope) -> str:
+    word = run.pick((" && ", " || "))
+    return f"({word.join(run.make(BOOL, depth, scope) for _ in range(run.number(2) + 2))})"
+
+
+def _not(run: _Run, depth: int, scope: Scope) -> str:
+    return f"!{run.make(BOOL, depth, scope)}"
+
+
+def _choice(type_: str) -> Production:
+    def make(run: _Run, depth: int, scope: Scope) -> str:
+        a, b = run.make(type_, depth, scope), run.make(type_, depth, scope)
+        return f"({run.make(BOOL, depth - 1, scope)} ? {a} : {b})"
+
+    return make
+
+
+def _bound(type_: str) -> Production:
+    def make(run: _Run, depth: int, scope: Scope) -> str:
+        value, of = run.some(depth, scope, (*SCALARS, LIST))
+        name = run.fresh()
+        return f"cel.bind({name}, {value}, {run.make(type_, depth, _with(scope, of, name))})"
+
+    return make
+
+
+def _has(run: _Run, depth: int, scope: Scope) -> str:
+    return f"has({run.pick(run.catalogue.tested)})"
+
+
+def _member(run: _Run, depth: int, scope: Scope) -> str:
+    if run.number(3) == 0:
+        key = run.make(run.pick((STRING, STRING, DYN, INT)), depth - 2, scope)
+        return f"({key} in {run.pick((*run.catalogue.objects, run.literal(OBJECT)))})"
+    items, element = run.listed(depth, scope)
+    return f"({run.make(run.pick((element, element, DYN, DOUBLE)), depth, scope)} in {items})"
+
+
+def _quantified(run: _Run, depth: int, scope: Scope) -> str:
+    items, element = run.listed(depth - 1, scope)
+    macro, name = run.pick(("all", "exists", "exists_one")), run.fresh()
+    if run.number(4) == 0:
+        second = run.fresh()
+        inner = _with(_with(scope, INT, name), element, second)
+        return f"{items}.{macro.replace('_o', 'O')}({name}, {second}, {run.make(BOOL, depth, inner)})"
+    return f"{items}.{macro}({name}, {run.make(BOOL, depth, _with(scope, element, name))})"
+
+
+def _text_test(run: _Run, depth: int, scope: Scope) -> str:
+    method = run.pick(("startsWith", "endsWith", "contains", "matches"))
+    subject = run.make(STRING, depth, scope)
+    if method == "matches":
+        return f'{subject}.matches("{run.pick(PATTERNS)}")'
+    return f"{subject}.{method}({run.make(STRING, depth - 2, scope)})"
+
+
+def _typed(run: _Run, depth: int, scope: Scope) -> str:
+    return f"(type({run.some(depth, scope)[0]}) == {run.pick(TYPE_NAMES)})"
+
+
+def _optional(run: _Run, depth: int, scope: Scope) -> str:
+    path = run.pick(
+        ("data.?n", "data.?o.x", "data.?missing", 'data[?"s"]', "optional.none()", "data.o.?x", "ce.?subject")
+    )
+    match run.number(3):
+        case 0:
+            return f"{path}.hasValue()"
+        case 1:
+            return f"({path}.orValue({run.literal(run.pick((STRING, DOUBLE)))}) == {run.make(DYN, depth, scope)})"
+        case _:
+            name = run.fresh()
+            return f"{path}.optMap({name}, {run.make(BOOL, depth - 1, _with(scope, DYN, name))}).orValue(false)"
+
+
+def _arithmetic(type_: str, words: Sequence[str]) -> Production:
+    def make(run: _Run, depth: int, scope: Scope) -> str:
+        return f"({run.make(type_, depth, scope)} {run.pick(words)} {run.make(type_, depth, scope)})"
+
+    return make
+
+
+def _moved(run: _Run, depth: int, scope: Scope) -> str:
+    return f"({run.make(TIME, depth, scope)} {run.pick('+-')} {run.make(SPAN, depth, scope)})"
+
+
+def _negated(type_: str) -> Production:
+    return lambda run, depth, scope: f"-({run.make(type_, depth, scope)})"
+
+
+def _converted(function: str, types: Sequence[str]) -> Production:
+    return lambda run, depth, scope: f"{function}({run.some(depth, scope, types)[0]})"
+
+
+def _size(run: _Run, depth: int, scope: Scope) -> str:
+    match run.number(3):
+        case 0:
+            return f"size({run.listed(depth, scope)[0]})"
+        case 1:
+            return f"size({run.make(run.pick((STRING, BYTES, DYN, OBJECT)), depth, scope)})"
+        case _:
+            return f"{run.make(STRING, depth, scope)}.size()"
+
+
+def _getter(run: _Run, depth: int, scope: Scope) -> str:
+    zone = quoted(run.pick(ZONES)) if run.number(3) == 0 else ""
+    return f"{run.make(TIME, depth, scope)}.get{run.pick(GETTERS)}({zone})"
+
+
+def _length(run: _Run, depth: int, scope: Scope) -> str:
+    return f"{run.make(SPAN, depth, scope)}.get{run.pick(('Hours', 'Minutes', 'Seconds', 'Milliseconds'))}()"
+
+
+def _text(run: _Run, depth: int, scope: Scope) -> str:
+    subject, n, m = run.make(STRING, depth, scope), run.number(4), run.number(4)
+    other = run.make(STRING, depth - 2, scope)
+    forms = (
+        *(f"{subject}.substring({n})", f"{subject}.substring({min(n, m)}, {max(n, m)})", f"{subject}.charAt({n})"),
+        *(f"{subject}.lowerAscii()", f"{subject}.upperAscii()", f"{subject}.trim()", f"{subject}.reverse()"),
+        *(f"{subject}.replace({quoted(run.pick(TEXTS))}, {other})", f"[{subject}, {other}].join({quoted(',')})"),
+    )
+    return run.pick(forms)
+
+
+def _found(run: _Run, depth: int, scope: Scope) -> str:
+    method = run.pick(("indexOf", "lastIndexOf"))
+    return f"{run.make(STRING, depth, scope)}.{method}({quoted(run.pick(TEXTS))})"
+
+
+def _element(type_: str) -> Production:
+    def make(run: _Run, depth: int, scope: Scope) -> str:
+        items = ", ".join(run.make(type_, depth - 1, scope) for _ in range(run.number(3) + 1))
+        return f"[{items}][{run.make(run.pick((INT, INT, DOUBLE)), depth - 2, scope)}]"
+
+    return make
+
+
+def _dynamic(run: _Run, depth: int, scope: Scope) -> str:
+    match run.number(5):
+        case 0:
+            return f"dyn({run.some(depth, scope)[0]})"
+        case 1:
+            return f"{run.pick(run.catalogue.paths[DYN])}[{run.pick((*INTS[:4], *(quoted(x) for x in ('x', 'k y', 'a'))))}]"
+        case 2:
+            return f'{{"x": {run.some(depth, scope)[0]}, "y": {run.some(depth, scope)[0]}}}.{run.pick(("x", "y", "z"))}'
+        case 3:
+            return f"{run.pick(run.catalogue.paths[DYN])}[{run.some(depth, scope, (INT, DOUBLE, STRING, DYN))[0]}]"
+        case _:
+            return run.leaf(DYN, scope)
+
+
+def _list(run: _Run, depth: int, scope: Scope) -> str:
+    return run.listed(depth, scope)[0]
+
+
+def _object(run: _Run, depth: int, scope: Scope) -> str:
+    return f'{{"x": {run.some(depth, scope)[0]}, "y": {run.some(depth, scope)[0]}}}'
+
+
+_PRODUCTIONS: Mapping[str, tuple[Production, ...]] = {
+    BOOL: (
+        *(_equality, _equality, _equality, _order, _order, _order, _logic, _logic, _logic, _not, _choice(BOOL)),
+        *(_bound(BOOL), _has, _member, _member, _quantified, _quantified, _text_test, _text_test, _typed, _optional),
+    ),
+    INT: (
+        *(_arithmetic(INT, "+-*/%"), _arithmetic(INT, "+-*/%"), _size, _size, _getter, _length, _negated(INT), _found),
+        *(_converted("int", (DOUBLE, STRING, INT, TIME, DYN, UINT)), _choice(INT), _element(INT), _bound(INT)),
+    ),
+    UINT: (_converted("uint", (INT, DOUBLE, STRING)), _arithmetic(UINT, "+-*/%")),
+    DOUBLE: (
+        *(_arithmetic(DOUBLE, "+-*/"), _arithmetic(DOUBLE, "+-*/"), _negated(DOUBLE), _choice(DOUBLE)),
+        *(_converted("double", (INT, STRING, DOUBLE, DYN, UINT)), _element(DOUBLE), _bound(DOUBLE)),
+    ),
+    STRING: (
+        *(_arithmetic(STRING, "+"), _text, _text, _text, _choice(STRING), _element(STRING), _bound(STRING)),
+        _converted("string", (INT, DOUBLE, BOOL, STRING, TIME, SPAN, DYN, BYTES, UINT)),
+    ),
+    BYTES: (_converted("bytes", (STRING, BYTES)), _arithmetic(BYTES, "+"), _choice(BYTES)),
+    TIME: (_moved, _converted("timestamp", (STRING, INT, TIME)), _choice(TIME)),
+    SPAN: (_arithmetic(SPAN, "+-"), _arithmetic(TIME, "-"), _converted("duration", (STRING,)), _choice(SPAN)),
+    DYN: (_dynamic,),
+    LIST: (_list, _list, _arithmetic(LIST, "+")),
+    OBJECT: (_object,),
+}
