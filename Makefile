@@ -7,17 +7,18 @@ BIN      := $(VENV)/bin
 FOLDERS  := compiler grammar k8s spark_backend
 BENCHES  := $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
 DEMO_OUT ?= demo-out
+MEASURED := tests/spark_backend/test_conformance_spark.py tests/spark_backend/test_cel_python.py
 ARGS     ?=
 
 # Spark's workers otherwise take the first python3 on PATH, which has none of our packages.
 spark_env = PYSPARK_PYTHON="$(CURDIR)/$(1)/bin/python" PYSPARK_DRIVER_PYTHON="$(CURDIR)/$(1)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow check lint format dev bench compat clean java
+.PHONY: help demo test test-slow test-executors test-cluster nightly check lint format docs dev bench compat clean java
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARGS='extra pytest arguments']"
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-12s %s\n", $$1, $$2}'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
 demo: java $(VENV)/.installed ## run the example triggers over the example events
 	$(BIN)/tricel run --triggers examples/triggers --events examples/events --out $(DEMO_OUT) --format jsonl --overwrite
@@ -27,6 +28,15 @@ test: java $(VENV)/.installed-dev ## run every test but the slow ones
 
 test-slow: java $(VENV)/.installed-dev ## run the slow tests only
 	$(call spark_env,$(VENV)) $(BIN)/pytest -m slow $(ARGS)
+
+test-executors: java $(VENV)/.installed-dev ## run filters on Spark executors in processes of their own
+	$(BIN)/pytest -m slow tests/spark_backend/test_cluster.py $(ARGS)
+
+test-cluster: $(VENV)/.installed-dev ## run the tests that need a Kubernetes API server (TRICEL_APISERVER=/path/to/apiserver)
+	$(BIN)/pytest -m cluster tests/k8s $(ARGS)
+
+nightly: java $(VENV)/.installed-dev ## compare SQL, fallback and evaluator on 20,000 random filters (TRICEL_EXAMPLES=n for n)
+	TRICEL_EXAMPLES=$${TRICEL_EXAMPLES:-20000} $(call spark_env,$(VENV)) $(BIN)/pytest tests/spark_backend/test_random.py $(ARGS)
 
 check: lint test ## everything a change must pass: formatting, lint, types, import rules, tests
 
@@ -39,6 +49,10 @@ lint: dev $(VENV)/.installed-dev ## the checks that run no code of ours
 format: $(VENV)/.installed-dev ## format the code and mend what ruff can mend
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: java $(VENV)/.installed-dev ## write docs/reference anew: from the code, and from running the conformance cases
+	$(BIN)/python -m tricel.reference docs/reference
+	TRICEL_WRITE_DOCS=1 $(call spark_env,$(VENV)) $(BIN)/pytest $(MEASURED)
 
 dev: ## write .typing/tricel, the links that let mypy, pyright and import-linter see one package
 	@rm -rf .typing/tricel && mkdir -p .typing/tricel

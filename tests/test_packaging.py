@@ -110,3 +110,11 @@ def test_every_module_loads_from_the_installed_wheel(installed: Path, wheel: Pat
 
 def test_the_command_runs_from_the_installed_wheel(installed: Path, tmp_path: Path) -> None:
     assert "Usage: tricel" in run(installed.parent / "tricel", "--help", cwd=tmp_path)
+
+
+def test_the_installed_wheel_bundles_itself(installed: Path, wheel: Path, tmp_path: Path) -> None:
+    run(installed.parent / "tricel", "bundle", "--out", "tricel-bundle.zip", cwd=tmp_path)
+    with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(tmp_path / "tricel-bundle.zip") as bundle:
+        bundled = {name for name in bundle.namelist() if name.startswith("tricel/")}
+        assert package_files(wheel) == bundled
+        assert [] == [name for name in bundled if whole.read(name) != bundle.read(name)]

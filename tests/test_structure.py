@@ -18,7 +18,19 @@ from packaging.version import Version
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
 FOLDERS: dict[str, str] = PROJECT["tool"]["setuptools"]["package-dir"]
 SPARK_MODULES = frozenset(
-    {"columns", "events", "fallback", "fanout", "files", "pipeline", "progress", "session"}
+    {
+        "columns",
+        "errored",
+        "events",
+        "fallback",
+        "fanout",
+        "files",
+        "outcomes",
+        "pipeline",
+        "progress",
+        "session",
+        "worker",
+    }
 )  # of spark_backend: these run Spark, the rest write text
 
 

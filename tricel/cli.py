@@ -1,4 +1,4 @@
-"""The command line: run, compile, lint, eval and rule."""
+"""The command line: run, compile, lint, eval, bundle and rule."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ import click
 from tricel.compiler import CODES, CompileError, Diagnostic, errors
 from tricel.compiler.diagnostics import Severity
 from tricel.spark_backend.engines import DEFAULT_ENGINE, ENGINES
+
+from .cluster_commands import COMMANDS
+from .cluster_triggers import ClusterChoice, chosen, cluster_options, read_cluster_triggers
 
 EXIT_FINDINGS = 1
 EXIT_FAILURE = 2
@@ -39,7 +42,13 @@ def main() -> None:
     Try a filter on events, without Spark:    tricel eval -e 'data.total > 100.0' < events.jsonl
     Run every trigger over stored events:     tricel run --triggers triggers/ --events events/ --out out/
     What a diagnostic means:                  tricel rule TRI204
+    Refuse bad filters in a cluster:          tricel webhook --certificate tls.crt --key tls.key
+    Give Spark's executors what they need:    tricel bundle --out tricel-bundle.zip
     """
+
+
+for command in COMMANDS:
+    main.add_command(command)
 
 
 @main.command()
@@ -47,14 +56,15 @@ def main() -> None:
     "--triggers", "triggers", required=True, multiple=True, metavar="PATH", help="Manifests: file, folder or -."
 )
 @click.option("--events", "events", required=True, multiple=True, metavar="PATH", help="Events: file, folder or glob.")
-@click.option("--out", required=True, metavar="PATH", help="Folder for deliveries, quarantine and report.json.")
+@click.option("--out", metavar="PATH", help="Folder for deliveries, errors, quarantine and report.json.")
+@click.option("--dry-run", is_flag=True, help="Count, and write nothing.")
 @click.option("--format", "format_", type=click.Choice(["parquet", "jsonl"]), default="parquet", show_default=True)
 @click.option(
     "--on-error",
     type=click.Choice(["drop", "deliver", "fail"]),
     default="drop",
     show_default=True,
-    help="What becomes of an event on which a filter errs.",
+    help="What becomes of an event on which a filter errs; a trigger's annotation tricel.dev/on-error comes first.",
 )
 @click.option("--overwrite", is_flag=True, help="Replace what is in the output folder.")
 @click.option("--master", metavar="URL", help="Spark master; local[*] when none is set.")
@@ -62,7 +72,8 @@ def main() -> None:
 def run(
     triggers: tuple[str, ...],
     events: tuple[str, ...],
-    out: str,
+    out: str | None,
+    dry_run: bool,
     format_: str,
     on_error: str,
     overwrite: bool,
@@ -72,20 +83,23 @@ def run(
     """Evaluate every trigger over stored events.
 
     Events are CloudEvents: JSON Lines, a JSON file with one event or a batch, gzip of either, or Parquet tables.
-    Deliveries go to OUT/deliveries, one folder for each trigger; what is not a CloudEvent goes to OUT/quarantine
-    with the reason. The counts printed at the end add up:
+    Deliveries go to OUT/delivered, one folder for each trigger; events that a filter erred on go to OUT/errors with
+    the error and the subexpression; what is not a CloudEvent goes to OUT/quarantine with the reason. The counts
+    printed at the end add up:
 
     \b
       read      = malformed + evaluated
       evaluated = delivered + filtered + errored      for every trigger
     """
+    if (out is None) != dry_run:
+        raise click.UsageError("give either --out with a folder or --dry-run")
     _guarded(lambda: _run(triggers, events, out, format_, on_error, overwrite, master, engine))
 
 
 def _run(
     triggers: tuple[str, ...],
     events: tuple[str, ...],
-    out: str,
+    out: str | None,
     format_: str,
     on_error: str,
     overwrite: bool,
@@ -98,9 +112,8 @@ def _run(
     _report(diagnostics, "text", err=True)
     if errors(diagnostics):
         return EXIT_FINDINGS
-    from tricel.spark_backend import column
+    from tricel.spark_backend import pipeline
     from tricel.spark_backend.events import read_events
-    from tricel.spark_backend.pipeline import run as run_pipeline
     from tricel.spark_backend.session import start_session
 
     from .console import print_report, progress_bar
@@ -108,17 +121,20 @@ def _run(
     spark = start_session(master)
     try:
         with progress_bar() as progress:
-            report = run_pipeline(
-                spark,
-                compiled,
-                read_events(spark, list(events)),
-                out,
-                evaluate=lambda filter_, frame: column(filter_, frame, engine=engine),
-                format=format_,
-                on_error=on_error,
-                overwrite=overwrite,
-                progress=progress,
-            )
+            read = read_events(spark, list(events), warn=lambda d: _report((d,), "text", err=True))
+            if out is None:
+                report = pipeline.dry_run(spark, compiled, read, on_error=on_error, progress=progress)
+            else:
+                report = pipeline.run(
+                    spark,
+                    compiled,
+                    read,
+                    out,
+                    format=format_,
+                    on_error=on_error,
+                    overwrite=overwrite,
+                    progress=progress,
+                )
     finally:
         spark.stop()
     print_report(report)
@@ -129,8 +145,9 @@ def _run(
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("-e", "--expression", metavar="CEL", help="A CEL expression instead of manifests.")
 @click.option("--format", "format_", type=click.Choice(["sql", "cel", "json"]), default="sql", show_default=True)
+@cluster_options
 @_engine
-def compile(paths: tuple[str, ...], expression: str | None, format_: str, engine: str) -> None:  # noqa: A001
+def compile(paths: tuple[str, ...], expression: str | None, format_: str, engine: str, **cluster: Any) -> None:  # noqa: A001
     """Show the CEL and the Spark SQL that filters become. Spark is not started.
 
     The SQL is for flat attribute columns, an `extensions` map and `data` as JSON text. What Spark cannot evaluate
@@ -141,11 +158,13 @@ def compile(paths: tuple[str, ...], expression: str | None, format_: str, engine
       tricel compile triggers/ --format json
       kubectl get triggers -o yaml | tricel compile -
     """
-    _guarded(lambda: _compile(paths, expression, format_, engine))
+    _guarded(lambda: _compile(paths, expression, format_, engine, chosen(cluster)))
 
 
-def _compile(paths: tuple[str, ...], expression: str | None, format_: str, engine: str) -> int:
-    named, diagnostics = _filters(paths, expression, engine)
+def _compile(
+    paths: tuple[str, ...], expression: str | None, format_: str, engine: str, cluster: ClusterChoice | None
+) -> int:
+    named, diagnostics = _filters(paths, expression, engine, cluster)
     _report(diagnostics, "text", err=True)
     from tricel.spark_backend.preview import as_json, preview
 
@@ -171,8 +190,20 @@ def _compile(paths: tuple[str, ...], expression: str | None, format_: str, engin
     show_default=True,
 )
 @click.option("--strict", is_flag=True, help="Warnings count as findings.")
+@click.option(
+    "--write-status", is_flag=True, help="With --triggers cluster: tell each tricel.dev Trigger in its status."
+)
+@cluster_options
 @_engine
-def lint(paths: tuple[str, ...], expression: str | None, format_: str, strict: bool, engine: str) -> None:
+def lint(
+    paths: tuple[str, ...],
+    expression: str | None,
+    format_: str,
+    strict: bool,
+    write_status: bool,
+    engine: str,
+    **cluster: Any,
+) -> None:
     """Report everything that is wrong with filters, each with its place and how to mend it.
 
     Exit status: 0 nothing found, 1 findings, 2 the check could not be made.
@@ -180,12 +211,23 @@ def lint(paths: tuple[str, ...], expression: str | None, format_: str, strict: b
     \b
       tricel lint triggers/
       tricel lint --format github triggers/ more.yaml
+      tricel lint --triggers cluster --namespace shop
     """
-    _guarded(lambda: _lint(paths, expression, format_, strict, engine))
+    _guarded(lambda: _lint(paths, expression, format_, strict, engine, chosen(cluster), write_status))
 
 
-def _lint(paths: tuple[str, ...], expression: str | None, format_: str, strict: bool, engine: str) -> int:
-    named, diagnostics = _filters(paths, expression, engine)
+def _lint(
+    paths: tuple[str, ...],
+    expression: str | None,
+    format_: str,
+    strict: bool,
+    engine: str,
+    cluster: ClusterChoice | None,
+    write_status: bool,
+) -> int:
+    if write_status and cluster is None:
+        raise click.UsageError("--write-status needs --triggers cluster")
+    named, diagnostics = _filters(paths, expression, engine, cluster, report=write_status)
     _report(diagnostics, format_)
     bad = sum(d.severity is Severity.ERROR for d in diagnostics)
     warned = len(diagnostics) - bad
@@ -223,6 +265,49 @@ def _eval(paths: tuple[str, ...], expression: str | None, engine: str) -> int:
 
 
 @main.command()
+@click.option("--out", metavar="FILE", help="A ZIP archive of tricel's modules, for --py-files.")
+@click.option("--environment", metavar="FILE", help="A .tar.gz of all that a worker needs, for spark.archives.")
+@click.option("--python", metavar="PATH", default="", help="Where executors have Python; default: where it is here.")
+def bundle(out: str | None, environment: str | None, python: str) -> None:
+    """Write what Spark's executors need of tricel, as files that Spark sends them.
+
+    An archive of modules brings tricel and what of its needs is pure Python. Compiled packages (google-re2,
+    cel-expr-python, pandas, pyarrow) cannot be imported from an archive: where the executors lack them, send an
+    environment.
+
+    \b
+      tricel bundle --out tricel-bundle.zip
+        spark-submit --py-files tricel-bundle.zip job.py
+      tricel bundle --environment environment.tar.gz
+        PYSPARK_PYTHON=./environment/bin/python spark-submit --archives environment.tar.gz#environment job.py
+    """
+    _guarded(lambda: _bundle(out, environment, python))
+
+
+def _bundle(out: str | None, environment: str | None, python: str) -> int:
+    from pathlib import Path
+
+    from .bundle import NotPackedError, write_bundle, write_environment
+
+    if not out and not environment:
+        raise click.UsageError("give --out, or --environment, or both")
+    for file, suffix in ((out, ".zip"), (environment, ".tar.gz")):
+        if file and not file.endswith(suffix):
+            raise click.UsageError(f"Spark tells what a file is by its name: '{file}' must end in '{suffix}'")
+    if python and not python.startswith("/"):
+        raise click.UsageError("--python needs an absolute path")
+    try:
+        if out:
+            click.echo(f"{out}: {write_bundle(Path(out))} modules")
+        if environment:
+            click.echo(f"{environment}: {write_environment(Path(environment), python)} distributions")
+    except NotPackedError as e:
+        click.echo(f"error: {e}", err=True)
+        return EXIT_FAILURE
+    return 0
+
+
+@main.command()
 @click.argument("code", required=False)
 def rule(code: str | None) -> None:
     """Explain a diagnostic code, or list them all."""
@@ -238,14 +323,22 @@ def rule(code: str | None) -> None:
 
 
 def _filters(
-    paths: tuple[str, ...], expression: str | None, engine: str
+    paths: tuple[str, ...],
+    expression: str | None,
+    engine: str,
+    cluster: ClusterChoice | None = None,
+    *,
+    report: bool = False,
 ) -> tuple[list[tuple[str, Any]], tuple[Diagnostic, ...]]:
     """The filters that compile, named, and every diagnostic."""
     from . import compile_filter
     from .triggers import read_triggers
 
-    if bool(paths) == (expression is not None):
-        raise click.UsageError("give either paths of manifests or -e with an expression")
+    if bool(paths) + (expression is not None) + (cluster is not None) != 1:
+        raise click.UsageError("give either paths of manifests, or -e with an expression, or --triggers cluster")
+    if cluster is not None:
+        triggers, diagnostics = read_cluster_triggers(cluster, engine=engine, report=report)
+        return [(t.id, t.compiled) for t in triggers], diagnostics
     if expression is None:
         triggers, diagnostics = read_triggers(paths, engine=engine)
         return [(t.id, t.compiled) for t in triggers], diagnostics

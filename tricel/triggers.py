@@ -38,6 +38,11 @@ class CompiledTrigger:
         """`namespace/name`, or the name where the manifest has no namespace."""
         return self.manifest.id
 
+    @property
+    def on_error(self) -> str:
+        """What the manifest asks for where the filter errs: drop, deliver or fail; empty where it asks for nothing."""
+        return self.manifest.on_error
+
 
 def load_triggers(
     *paths: str | Path, environment: Environment = CLOUD_EVENT, engine: str = DEFAULT_ENGINE
@@ -64,7 +69,15 @@ def read_triggers(
         found, problems = read_manifests(source)
         manifests.extend(found)
         diagnostics.extend(problems)
-    diagnostics.extend(duplicate_triggers(manifests))
+    return compile_manifests(manifests, diagnostics, environment=environment, engine=engine)
+
+
+def compile_manifests(
+    manifests: Iterable[Trigger], before: Iterable[Diagnostic], *, environment: Environment, engine: str
+) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
+    """The Triggers that compile, and every diagnostic, those from `before` first."""
+    manifests = tuple(manifests)
+    diagnostics = [*before, *duplicate_triggers(manifests)]
     compiled = []
     for manifest in manifests:
         trigger, problems = _compile(manifest, environment, engine)
