@@ -7,7 +7,7 @@ so that only what cannot err counts. A term is redundant if the outcome is the s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from .atoms import (
@@ -63,12 +63,13 @@ def analyse(checked: Checked, source: Source) -> tuple[Diagnostic, ...]:
     run = _Run(checked.types, checked.environment)
     whole = checked.expr
     found: list[Diagnostic] = []
-    if not isinstance(whole, Lit) and (pair := run.never(_pushed(whole), ())) is not None:
+    pushed = _pushed(whole)
+    if not isinstance(whole, Lit) and (pair := run.never(pushed, ())) is not None:
         found.append(_unsatisfiable(pair, source, "the filter never matches"))
-    elif not isinstance(whole, Lit) and (pair := run.always(_pushed(whole), frozenset())) is not None:
+    elif not isinstance(whole, Lit) and (pair := run.always(pushed, frozenset())) is not None:
         found.append(_always(pair, source, "the filter matches every event"))
     else:
-        found.extend(_parts(run, whole, source, frozenset()))
+        found.extend(_within(run, whole, source, frozenset()))
     return tuple(dict.fromkeys(found))
 
 
@@ -81,7 +82,12 @@ def _parts(run: _Run, e: Expr, source: Source, bound: frozenset[str]) -> Iterato
     if logic and (pair := run.always(_pushed(e), bound)) is not None:
         yield _always(pair, source, "this part holds for every event")
         return
-    if isinstance(e, Call) and logic:
+    yield from _within(run, e, source, bound)
+
+
+def _within(run: _Run, e: Expr, source: Source, bound: frozenset[str]) -> Iterator[Diagnostic]:
+    """What there is to say about the terms of `e`, of which nothing is to be said as a whole."""
+    if isinstance(e, Call) and e.function in (AND, OR):
         for term, by in run.redundant(e):
             message = f"'{_text(term)}' adds nothing to '{_text(by)}'"
             yield Diagnostic("TRI253", message, source, term.span, "remove it: the outcome is the same without it")
@@ -118,8 +124,10 @@ def _pushed(e: Expr, negated: bool = False) -> Expr:
             found = _pushed(inner, not negated)
             return found if isinstance(found, Call) and found.function in (AND, OR) else replace(found, span=e.span)
         case Call(function=function, args=args) if function in (AND, OR):
-            dual = {AND: OR, OR: AND}[function] if negated else function
-            return replace(e, function=dual, args=tuple(_pushed(a, negated) for a in args))
+            inner_ = tuple([_pushed(a, negated) for a in args])
+            if not negated and all(a is b for a, b in zip(args, inner_, strict=True)):
+                return e
+            return replace(e, function={AND: OR, OR: AND}[function] if negated else function, args=inner_)
         case Call(function=function) if negated and function in (EQUALS, NOT_EQUALS):
             return replace(e, function=NOT_EQUALS if function == EQUALS else EQUALS)
         case _:
@@ -133,6 +141,14 @@ class _Run:
     types: Mapping[int, CelType]
     environment: Environment
     left: int = MAX_WORK
+    atoms: dict[int, tuple[Expr, Atom | None]] = field(default_factory=dict)
+
+    def atom(self, e: Expr) -> Atom | None:
+        """The test that `e` is, looked at once; the node is kept, so that its `id()` stays its own."""
+        known = self.atoms.get(id(e))
+        if known is None:
+            known = self.atoms[id(e)] = (e, atom(e, self.types))
+        return known[1]
 
     def spend(self, work: int) -> bool:
         """Whether there is enough left for the work, which is then done."""
@@ -146,7 +162,7 @@ class _Run:
         match e:
             case Call(function=function, args=args) if function == AND:
                 return self._never_all(_flat(args, AND), given)
-            case Call(function=function, args=args) if function == OR and atom(e, self.types) is None:
+            case Call(function=function, args=args) if function == OR and self.atom(e) is None:
                 found = [self.never(a, given) for a in args]
                 return next(iter(found), None) if None not in found else None
             case Call(function=function, args=(_, then, other)) if function == CONDITIONAL:
@@ -162,7 +178,7 @@ class _Run:
     def _never_alone(self, e: Expr, given: tuple[Atom, ...]) -> _Pair | None:
         if (value := constant(e)) is not None:
             return None if value[0] is True else (e, e)
-        found = atom(e, self.types)
+        found = self.atom(e)
         if found is None:
             return None
         if impossible(found):
@@ -172,7 +188,7 @@ class _Run:
     def _never_all(self, args: tuple[Expr, ...], given: tuple[Atom, ...]) -> _Pair | None:
         if len(args) > MAX_TERMS:
             return None
-        atoms = [(a, atom(a, self.types)) for a in args]
+        atoms = [(a, self.atom(a)) for a in args]
         pair = _opposites(args) or self._first_pair(atoms, excludes)
         if pair is not None:
             return pair
@@ -204,7 +220,7 @@ class _Run:
             pair = self.always(a, bound)
             if pair is not None:
                 return pair
-        sure = [(a, atom(a, self.types)) for a in args if self._never_errs(a, bound)]
+        sure = [(a, self.atom(a)) for a in args if self._never_errs(a, bound)]
         return _opposites(tuple(a for a, _ in sure)) or self._first_pair(
             sure, lambda a, b: excludes(opposite(a), opposite(b))
         )
@@ -224,7 +240,7 @@ class _Run:
         """Whether every event makes `e` true or false: it tests what every event has, and as it may be tested."""
         if never_errs(e, self.types):
             return True
-        found = atom(e, self.types)
+        found = self.atom(e)
         if found is None or found.test is Question.PRESENT or not errs_only_with_subject(found):
             return False
         (base, keys) = found.subject
@@ -241,7 +257,7 @@ class _Run:
         if len(e.args) > MAX_TERMS:
             return
         dual = OR if e.function == AND else AND
-        atoms = [atom(a, self.types) for a in e.args]
+        atoms = [self.atom(a) for a in e.args]
         gone: set[int] = set()
         for i, term in enumerate(e.args):
             for j, by in enumerate(e.args):

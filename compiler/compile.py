@@ -17,7 +17,7 @@ from .environment import CLOUD_EVENT, Environment
 from .limits import DEFAULT, Limits, over_size
 from .manifest import translate_filter
 from .names import resolve
-from .nodes import renumber
+from .nodes import numbered
 from .parse import parse
 from .requirements import Requirements, requirements
 from .source import Source
@@ -91,7 +91,7 @@ def check_translation(
     diagnostics += over_size(translation.expr, translation.source, limits)
     if errors(diagnostics):
         return None, diagnostics
-    expr = resolve(renumber(translation.expr), environment)
+    expr = resolve(numbered(translation.expr), environment)
     checked = check(expr, environment, translation.source)
     diagnostics += checked.diagnostics
     if not errors(diagnostics):

@@ -254,8 +254,19 @@ def walk(e: Expr) -> Iterator[Expr]:
 def transform(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """`e` rebuilt from the leaves up, `change` applied to every node once."""
     old = children(e)
-    new = tuple(transform(c, change) for c in old)
-    return change(with_children(e, new) if any(a is not b for a, b in zip(old, new, strict=True)) else e)
+    if not old:
+        return change(e)
+    new = tuple([transform(c, change) for c in old])
+    for a, b in zip(old, new, strict=True):
+        if a is not b:
+            return change(with_children(e, new))
+    return change(e)
+
+
+def numbered(e: Expr) -> Expr:
+    """`e`, its nodes numbered anew unless each has an id of its own."""
+    ids = [node.id for node in walk(e)]
+    return e if 0 not in ids and len(set(ids)) == len(ids) else renumber(e)
 
 
 def renumber(e: Expr) -> Expr:

@@ -36,6 +36,8 @@ def expand_match(expr: Expr, source: Source) -> tuple[Expr | None, tuple[Diagnos
 
     In a glob `*` is any run of characters and `?` is one character; everything else stands for itself.
     """
+    if "match" not in source.text:
+        return expr, ()
     found: list[Diagnostic] = []
 
     def change(e: Expr) -> Expr:

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from ..celtypes import CelType
 from ..check import Checked, check
 from ..diagnostics import errors
-from ..nodes import Expr, renumber
+from ..nodes import AND, CONDITIONAL, IN, NOT, OR, Call, Expr, renumber, walk
 from ..source import Source
 from .conditionals import conditionals
 from .fold import fold
@@ -26,13 +26,14 @@ Types: TypeAlias = Mapping[int, CelType]
 """The checker's types by node id. A node that a pass makes has the id 0, and no type."""
 Pass: TypeAlias = Callable[[Expr, Types], Expr]
 
-PIPELINE: tuple[tuple[str, Pass], ...] = (
-    ("fold", fold),  # first: what is constant decides the rest
-    ("conditionals", conditionals),  # makes negations and terms
-    ("negations", negations),  # makes conjunctions into disjunctions, whose terms may then be flat
-    ("terms", terms),
-    ("membership", membership),  # last: what is left to be merged is neither twice there nor absorbed
+PIPELINE: tuple[tuple[str, Pass, frozenset[str]], ...] = (
+    ("fold", fold, frozenset()),  # first: what is constant decides the rest
+    ("conditionals", conditionals, frozenset({CONDITIONAL})),  # makes negations and terms
+    ("negations", negations, frozenset({NOT})),  # makes conjunctions into disjunctions, whose terms may then be flat
+    ("terms", terms, frozenset({AND, OR})),
+    ("membership", membership, frozenset({AND, OR, IN})),  # last: what is left is neither twice there nor absorbed
 )
+"""The passes in order, each with the functions of which it changes calls; none for a pass that looks at everything."""
 _ROUNDS = 8
 
 
@@ -45,11 +46,20 @@ def rewrite(checked: Checked) -> Expr:
     e = checked.expr
     for _ in range(_ROUNDS):
         before = e
-        for _, change in PIPELINE:
-            e = change(e, checked.types)
+        called = _called(e)
+        for _, change, of in PIPELINE:
+            if of and called.isdisjoint(of):
+                continue
+            changed = change(e, checked.types)
+            if changed is not e:
+                e, called = changed, _called(changed)
         if e is before or e == before:
             break
     return e
+
+
+def _called(e: Expr) -> set[str]:
+    return {node.function for node in walk(e) if isinstance(node, Call)}
 
 
 def simplified(checked: Checked, source: Source) -> Checked:
