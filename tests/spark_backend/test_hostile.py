@@ -119,6 +119,7 @@ _DEEP = """
 import json, os, sys
 os.environ["PYSPARK_PYTHON"] = sys.executable
 from pyspark.sql import SparkSession
+from tricel.spark_backend import column
 from tricel import compile_filter
 spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
 spark.sparkContext.setLogLevel("OFF")
