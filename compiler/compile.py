@@ -35,12 +35,17 @@ class CompileError(ValueError):
 
 @dataclass(frozen=True)
 class CheckedFilter:
-    """A filter that means something: its expression, checked, and the warnings there were."""
+    """A filter that means something: its expression, checked, and the warnings that reading and checking it gave."""
 
     checked: Checked
     source: Source
     dialect: str
-    diagnostics: tuple[Diagnostic, ...]
+    said: tuple[Diagnostic, ...]
+
+    @cached_property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """All warnings: those, and what the analysis says, which is made when it is first asked for."""
+        return self.said + _findings(self.checked, self.source, self.said)
 
     @cached_property
     def cel(self) -> str:
@@ -84,7 +89,7 @@ def check_translation(
     *,
     limits: Limits = DEFAULT,
 ) -> tuple[CheckedFilter | None, tuple[Diagnostic, ...]]:
-    """Checks what a dialect was translated to."""
+    """Checks what a dialect was translated to. Warnings of the analysis are in the filter's own `diagnostics` alone."""
     diagnostics = before + translation.diagnostics
     if translation.expr is None or errors(diagnostics):
         return None, diagnostics
@@ -98,7 +103,6 @@ def check_translation(
         diagnostics += over_limit(checked, translation.source, limits)
     if errors(diagnostics):
         return None, diagnostics
-    diagnostics += _findings(checked, translation.source, diagnostics)
     return CheckedFilter(checked, translation.source, translation.dialect, diagnostics), diagnostics
 
 

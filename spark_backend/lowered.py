@@ -166,7 +166,7 @@ def _rechecked(checked: CheckedFilter, environment: Environment) -> CheckedFilte
     again = check(checked.checked.expr, environment, checked.source)
     if errors(again.diagnostics):
         raise CompileError(again.diagnostics)
-    return CheckedFilter(again, checked.source, checked.dialect, checked.diagnostics)
+    return CheckedFilter(again, checked.source, checked.dialect, checked.said)
 
 
 def _lower(e: Expr, checked: Checked, layout: Layout) -> Conjunct:
