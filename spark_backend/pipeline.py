@@ -151,6 +151,7 @@ def run(
     try:
         report = _Run(spark, triggers, _complete(events), target, format, on_error, progress).report()
         target.write(REPORT, report.to_json())
+        target.delete(STAGING)
     except (PySparkException, Py4JJavaError) as e:
         _clean(target)
         _, found, rest = str(e).partition(f"{_MARK}:")
@@ -240,7 +241,6 @@ class _Run:
         counts, errors = self._count()
         for outcome, name in ((DELIVERED, DELIVERED), (ERRORED, ERRORS)):
             self.target.move(f"{STAGING}/{OUTCOME}={outcome}", name)
-        self.target.delete(STAGING)
         return _report(self.triggers, self.on_error, read, reasons, counts, errors, self.format)
 
     def _judge(self) -> dict[str, int]:
@@ -363,7 +363,7 @@ def _prepare(target: Directory, overwrite: bool) -> None:
     if foreign:
         help_ = f"choose another directory: '{foreign[0]}' in it was not written by a run"
         raise RunError("TRI602", "the output directory is in use", target.path, help_)
-    if REPORT in names and not overwrite:
+    if names and (REPORT in names or STAGING not in names) and not overwrite:
         raise RunError(
             "TRI602", "the output directory holds an earlier run", target.path, "choose another, or overwrite it"
         )

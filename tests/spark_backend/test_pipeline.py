@@ -232,6 +232,11 @@ def test_the_leavings_of_a_killed_run_are_begun_anew(spark: SparkSession, events
     half.mkdir(parents=True)
     (half / "part-0.txt").write_text("half a line")
     (out / "delivered").mkdir()
+    mine = tmp_path / "mine"
+    (mine / "errors").mkdir(parents=True)
+    with pytest.raises(RunError, match="earlier run"):
+        run(spark, TRIGGERS, events, str(mine))
+    assert (mine / "errors").exists()
     assert OUTCOMES == counts(run(spark, TRIGGERS, events, str(out)))
     assert {"shop/a's": ["1", "3"], "x: 100% {é}": ["2"]} == delivered(spark, out)
 
