@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 from tricel.compiler import celtypes as t
@@ -93,25 +92,25 @@ class Job:
     json_extensions: frozenset[str] = frozenset()
 
 
-@lru_cache(maxsize=256)
-def _putters(inputs: tuple[Input, ...]) -> tuple[Put, ...]:
-    return tuple(_putter(i) for i in inputs)
+class Reader:
+    """Makes activations from rows of the inputs' columns; made once in each process that reads them."""
 
+    def __init__(self, inputs: Sequence[Input], *, attributes: bool) -> None:
+        """`attributes`: the programs read `ce`."""
+        self._put = [_putter(i) for i in inputs]
+        self._attributes = attributes
 
-def activation(inputs: tuple[Input, ...], row: Sequence[Any], *, attributes: bool) -> tuple[Activation | None, bool]:
-    """The activation for a row of the inputs' columns, and whether every engine may be given it.
-
-    `attributes`: the programs read `ce`. None where a value has no form in CEL.
-    """
-    given: Activation = {"ce": {}} if attributes else {}
-    fit = True
-    try:
-        for put, value in zip(_putters(inputs), row, strict=False):
-            if value is not None and value == value:
-                fit = put(value, given) and fit
-    except (ValueError, TypeError, ArithmeticError, RecursionError):
-        return None, False
-    return given, fit
+    def __call__(self, row: Sequence[Any]) -> tuple[Activation | None, bool]:
+        """The activation, and whether every engine may be given it; None where a value has no form in CEL."""
+        given: Activation = {"ce": {}} if self._attributes else {}
+        fit = True
+        try:
+            for put, value in zip(self._put, row, strict=False):
+                if value is not None and value == value:
+                    fit = put(value, given) and fit
+        except (ValueError, TypeError, ArithmeticError, RecursionError):
+            return None, False
+        return given, fit
 
 
 class Runner:

@@ -5,7 +5,7 @@ Nothing is asked while events are judged; only the pairs that erred are evaluate
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,8 +14,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from tricel.compiler import requirements
 
-from .activation import Input, Job, activation, as_seen
-from .engines import Failure, Program, Refusal, prepare
+from .activation import Activation, Input, Job, Reader, as_seen
+from .engines import OWN_ENGINE, Failure, Program, Refusal, prepare
 from .fallback import inputs_of
 from .fanout.join import OUTCOME, TRIGGER
 from .layout import recognise
@@ -51,24 +51,25 @@ def _job(compiled: CompiledFilter) -> Job:
     checked = compiled.checked.checked
     program = prepare(checked.expr, compiled.engine, dict(checked.environment.roots))
     if isinstance(program, Refusal):
-        program = prepare(checked.expr, "tricel", dict(checked.environment.roots))
+        program = prepare(checked.expr, OWN_ENGINE, dict(checked.environment.roots))
     if not isinstance(program, Program):
         raise TypeError("our own evaluator refuses nothing")
     return Job((program,), checked.json_extensions)
 
 
 def _explain(jobs: Mapping[str, Job], inputs: tuple[Input, ...]) -> Callable[..., Any]:
+    read = Reader(inputs, attributes=True)
+
     def explain(*columns: pd.Series) -> pd.DataFrame:
         rows = zip(*(c.tolist() for c in columns), strict=True)
-        found = [_failure(jobs[id_], inputs, row) if id_ is not None else None for id_, *row in rows]
+        found = [_failure(jobs[id_], read(row)[0]) if id_ is not None else None for id_, *row in rows]
         texts = {"error": [f and f.text for f in found], "subexpression": [f and f.subexpression for f in found]}
         return pd.DataFrame(texts, dtype=object)
 
     return explain
 
 
-def _failure(job: Job, inputs: tuple[Input, ...], row: Sequence[Any]) -> Failure:
-    given, _ = activation(inputs, row, attributes=True)
+def _failure(job: Job, given: Activation | None) -> Failure:
     if given is None:
         return _UNREADABLE
     seen = as_seen(job, given)

@@ -16,7 +16,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from tricel.compiler import Requirements, together
 
-from .activation import Activation, Form, Input, Job, Runner, activation
+from .activation import Activation, Form, Input, Job, Reader, Runner
 from .layout import Held, Layout
 from .lower import body_text, column
 from .lowered import around
@@ -131,12 +131,12 @@ def _rows(columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
 
 
 def _one(job: Job, inputs: tuple[Input, ...], attributes: bool) -> Callable[..., Any]:
-    run = Runner(job)
+    run, read = Runner(job), Reader(inputs, attributes=attributes)
 
     def evaluate(*columns: Any) -> pd.Series:
         outcomes = []
         for row in _rows(columns):
-            given, fit = activation(inputs, row, attributes=attributes)
+            given, fit = read(row)
             outcomes.append(run(given, fit=fit))
         return pd.Series(outcomes, dtype=object)
 
@@ -144,12 +144,12 @@ def _one(job: Job, inputs: tuple[Input, ...], attributes: bool) -> Callable[...,
 
 
 def _many(jobs: tuple[Job, ...], inputs: tuple[Input, ...], attributes: bool) -> Callable[..., Any]:
-    runners = [Runner(job) for job in jobs]
+    runners, read = [Runner(job) for job in jobs], Reader(inputs, attributes=attributes)
 
     def evaluate(native: pd.Series, *columns: Any) -> pd.Series:
         packed = []
         for asked, *row in _rows([native, *columns]):
-            packed.append(_packed(runners, asked, *activation(inputs, row, attributes=attributes)) if asked else 0)
+            packed.append(_packed(runners, asked, *read(row)) if asked else 0)
         return pd.Series(packed, dtype="int64")
 
     return evaluate

@@ -5,7 +5,7 @@ An evaluation error is a `CelError`. It names the innermost expression that erre
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
@@ -367,21 +367,22 @@ def _bool(value: Value) -> bool:
 
 
 def _logic(terms: list[Step], *, absorbing: bool) -> Step:
-    """`&&` or `||`: the absorbing value outweighs an error, wherever it stands."""
+    """`&&` or `||`."""
+    return lambda frame: _decided(terms, frame, absorbing=absorbing)
 
-    def run(frame: Frame) -> bool:
-        failed: CelError | None = None
-        for term in terms:
-            try:
-                if _bool(term(frame)) is absorbing:
-                    return absorbing
-            except CelError as error:
-                failed = failed or error
-        if failed is not None:
-            raise failed
-        return not absorbing
 
-    return run
+def _decided(terms: Iterable[Step], frame: Frame, *, absorbing: bool) -> bool:
+    """The outcome of terms of which the absorbing value outweighs an error, wherever it stands."""
+    failed: CelError | None = None
+    for term in terms:
+        try:
+            if _bool(term(frame)) is absorbing:
+                return absorbing
+        except CelError as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
+    return not absorbing
 
 
 def _conditional(test: Step, then: Step, other: Step) -> Step:
@@ -482,19 +483,7 @@ Turns: TypeAlias = Callable[[Frame], Iterator[tuple[Value, Value]]]
 
 
 def _quantifier(turns: Turns, body: Step, *, absorbing: bool) -> Step:
-    def run(frame: Frame) -> bool:
-        failed: CelError | None = None
-        for _ in turns(frame):
-            try:
-                if _bool(body(frame)) is absorbing:
-                    return absorbing
-            except CelError as error:
-                failed = failed or error
-        if failed is not None:
-            raise failed
-        return not absorbing
-
-    return run
+    return lambda frame: _decided((body for _ in turns(frame)), frame, absorbing=absorbing)
 
 
 def _all(turns: Turns, body: Step) -> Step:

@@ -10,7 +10,6 @@ from ..functions import ALL
 from .registry import implements
 from .values import (
     INT_MAX,
-    BoolKey,
     CelError,
     Duration,
     Timestamp,
@@ -201,19 +200,6 @@ def _in_map(key: Value, entries: dict[Value, Value]) -> bool:
     return lookup_key(key) in entries
 
 
-@implements("index_map")
-def _index_map(entries: dict[Value, Value], key: Value) -> Value:
-    found = lookup_key(key)
-    if found not in entries:
-        raise CelError(f"no such key: {key!r}")
-    return entries[found]
-
-
-@implements("index_list")
-def _index_list(items: list[Value], index: Value) -> Value:
-    return items[position(items, index)]
-
-
 def lookup_key(key: Value) -> Value:
     """What to look for in a map; a double is looked for as the number that it is.
 
@@ -241,8 +227,3 @@ def position(items: list[Value], index: Value) -> int:
 @implements("size_string", "string_size", "size_bytes", "bytes_size", "size_list", "list_size", "size_map", "map_size")
 def _size(a: Value) -> int:
     return len(a)
-
-
-def element_keys(entries: dict[Value, Value]) -> list[Value]:
-    """The keys of a map as values."""
-    return [k.value if isinstance(k, BoolKey) else k for k in entries]

@@ -58,7 +58,7 @@ def pattern_of(pattern: str) -> Any:
 
 @implements(
     *("bool_to_bool", "bytes_to_bytes", "double_to_double", "int64_to_int64", "string_to_string", "uint64_to_uint64"),
-    "to_dyn",
+    *("timestamp_to_timestamp", "duration_to_duration", "to_dyn"),
 )
 def _same(value: Value) -> Value:
     return value

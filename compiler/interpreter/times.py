@@ -20,11 +20,6 @@ _FIRST, _LAST = -62_135_596_800, 253_402_300_799
 _OFFSET = re.compile(r"([+-]?)(\d{1,2}):(\d{1,2})", re.ASCII)
 
 
-@implements("timestamp_to_timestamp", "duration_to_duration")
-def _same(value: Timestamp | Duration) -> Timestamp | Duration:
-    return value
-
-
 @implements("string_to_timestamp")
 def _read_timestamp(text: str) -> Timestamp:
     nanos = rfc3339.nanoseconds(text)
@@ -77,9 +72,7 @@ def _zone(name: str) -> tzinfo:
             raise CelError(f"invalid time zone: {name!r}") from None
     try:
         return ZoneInfo(name)
-    except (OSError, ValueError):  # ZoneInfoNotFoundError is a KeyError
-        raise CelError(f"invalid time zone: {name[:60]!r}") from None
-    except KeyError:
+    except (OSError, ValueError, KeyError):  # ZoneInfoNotFoundError is a KeyError
         raise CelError(f"invalid time zone: {name[:60]!r}") from None
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from tricel.compiler import CompileError, Diagnostic, Environment, Requirements, requirements
 
-from ..activation import Input, Job, Runner, activation
+from ..activation import Input, Job, Reader, Runner
 from ..columns import OnError, column, where
 from ..fallback import inputs_of
 from ..layout import Layout, recognise
@@ -247,12 +247,12 @@ def _refused(residual: Residual, why: NotNative) -> CompileError:
 
 def _evaluator(tasks: tuple[_Task, ...]) -> Callable[..., Any]:
     runners = [Runner(task.job) for task in tasks]
+    readers = [Reader(task.inputs, attributes=task.attributes) for task in tasks]
 
     def evaluate(*columns: pd.Series) -> pd.Series:
         outcomes: list[bool | None] = []
         for number, *row in zip(*(c.tolist() for c in columns), strict=True):
-            task = tasks[number]
-            given, fit = activation(task.inputs, [row[i] for i in task.positions], attributes=task.attributes)
+            given, fit = readers[number]([row[i] for i in tasks[number].positions])
             outcomes.append(runners[number](given, fit=fit))
         return pd.Series(outcomes, dtype=object)
 
