@@ -30,7 +30,7 @@ test-slow: java $(VENV)/.installed-dev ## run the slow tests only
 	$(call spark_env,$(VENV)) $(BIN)/pytest -m slow $(ARGS)
 
 test-executors: java $(VENV)/.installed-dev ## run filters on Spark executors in processes of their own
-	$(BIN)/pytest -m slow tests/spark_backend/test_cluster.py $(ARGS)
+	$(BIN)/pytest -m slow tests/spark_backend/test_cluster.py tests/spark_backend/test_standalone.py $(ARGS)
 
 test-cluster: $(VENV)/.installed-dev ## run the tests that need a Kubernetes API server (TRICEL_APISERVER=/path/to/apiserver)
 	$(BIN)/pytest -m cluster tests/k8s $(ARGS)
