@@ -12,6 +12,14 @@ class CelType:
     name: str
     params: tuple[CelType, ...] = ()
 
+    def __eq__(self, other: object) -> bool:
+        # As a dataclass compares, with a short cut: most types are the constants below.
+        if self is other:
+            return True
+        if not isinstance(other, CelType) or other.__class__ is not self.__class__:
+            return NotImplemented
+        return self.name == other.name and self.params == other.params
+
     def __str__(self) -> str:
         return f"{self.name}({', '.join(map(str, self.params))})" if self.params else self.name
 

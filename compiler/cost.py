@@ -59,6 +59,7 @@ from .nodes import (
 from .source import Source
 
 _LIST, _MAP, _LOOP = 10, 30, 2
+_SCALARS = (t.BOOL, t.INT, t.UINT, t.DOUBLE, t.TIMESTAMP, t.DURATION, t.TYPE, t.NULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +70,8 @@ class Cost:
     max: int
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(capped(self.min + other.min), capped(self.max + other.max))
+        most = self.max + other.max  # the least is never more
+        return Cost(self.min + other.min, most) if most <= CEILING else Cost(capped(self.min + other.min), CEILING)
 
     def __mul__(self, times: tuple[int, int]) -> Cost:
         return Cost(capped(self.min * times[0]), capped(self.max * times[1]))
@@ -85,7 +87,7 @@ class Estimate:
     builder: Expr
 
 
-_NOTHING = Cost(0, 0)
+_NOTHING, _STEP = Cost(0, 0), Cost(1, 1)
 
 
 def estimate(checked: Checked, limits: Limits = DEFAULT) -> Estimate:
@@ -173,11 +175,11 @@ class _Run:
                 return _NOTHING, SCALAR
             case Ident(name=name, absolute=absolute):
                 if name in scope and not absolute:
-                    return Cost(1, 1), scope[name]
-                return Cost(1, 1), self.of_type(self.types.get(e.id), self.limits.assumed_payload)
+                    return _STEP, scope[name]
+                return _STEP, self.of_type(self.types.get(e.id), self.limits.assumed_payload)
             case Select(operand=operand) | Has(operand=operand):
                 cost, holder = self.visit(operand, scope)
-                return cost + Cost(1, 1), SCALAR if isinstance(e, Has) else self._part(e, holder)
+                return cost + _STEP, SCALAR if isinstance(e, Has) else self._part(e, holder)
             case Call():
                 return self._call(e, scope)
             case ListExpr(items=items):
@@ -218,14 +220,16 @@ class _Run:
     def _call(self, e: Call, scope: Mapping[str, Extent]) -> tuple[Cost, Extent]:
         name, args = self._callee(e, scope)
         visited = [self.visit(arg, scope) for arg in args]
-        cost = sum((c for c, _ in visited), Cost(1, 1))
-        given = tuple(x for _, x in visited)
+        cost = _STEP
+        for more, _ in visited:
+            cost += more
+        given = tuple([x for _, x in visited])
         if e.function in (AND, OR):
             return Cost(visited[0][0].min, cost.max), SCALAR
         if e.function == CONDITIONAL:
             test, then, other = (c for c, _ in visited)
             least, most = min(then.min, other.min), max(then.max, other.max)
-            return test + Cost(least, most) + Cost(1, 1), wider(given[1], given[2])
+            return test + Cost(least, most) + _STEP, wider(given[1], given[2])
         if e.function in (INDEX, OPTIONAL_INDEX):
             return cost, self._part(e, given[0])
         rule = RULES.get(name)
@@ -233,8 +237,7 @@ class _Run:
             steps, extent = unknown(given, args)
         else:
             steps, extent = self._ruled(rule, given, args)
-        type_ = self.types.get(e.id)
-        if type_ in (t.BOOL, t.INT, t.UINT, t.DOUBLE, t.TIMESTAMP, t.DURATION, t.TYPE, t.NULL):
+        if self.types.get(e.id) in _SCALARS:
             extent = SCALAR
         return cost + Cost(0, capped(steps)), extent
 

@@ -43,17 +43,25 @@ DEFAULT = Limits()
 
 def over_size(e: Expr, source: Source, limits: Limits) -> tuple[Diagnostic, ...]:
     """TRI102 where an expression is larger than the limits allow; at most one."""
-    text, nodes = e.span.end - e.span.start, sum(1 for _ in walk(e))
+    text = e.span.end - e.span.start
     if text > limits.text:
         return (_refused(f"the expression has {text:,} characters; at most {limits.text:,} are read", e, source),)
-    if nodes > limits.nodes:
-        return (_refused(f"the expression has more than {limits.nodes:,} parts", e, source),)
-    level, depth = [e], 0
+    levels, level = [], [e]
     while level:
-        depth += 1
-        if depth > limits.depth:
-            return (_refused(f"the expression is nested deeper than {limits.depth} levels", level[0], source),)
+        levels.append(level)
         level = [child for node in level for child in children(node)]
+    if sum(map(len, levels)) > limits.nodes:
+        return (_refused(f"the expression has more than {limits.nodes:,} parts", e, source),)
+    if len(levels) > limits.depth:
+        deep = levels[limits.depth][0]
+        return (_refused(f"the expression is nested deeper than {limits.depth} levels", deep, source),)
+    if any(len(level) > limits.items for level in levels):  # else there is no such list
+        return _over_long(e, source, limits)
+    return ()
+
+
+def _over_long(e: Expr, source: Source, limits: Limits) -> tuple[Diagnostic, ...]:
+    """TRI102 for the first list or map of too many items."""
     for node in walk(e):
         parts = node.items if isinstance(node, ListExpr) else node.entries if isinstance(node, MapExpr) else ()
         if len(parts) > limits.items:

@@ -69,8 +69,10 @@ def string_value(text: str) -> str:
         BadLiteral: for an escape that CEL does not have, or one that is no Unicode scalar value.
     """
     prefix, start, end = _parts(text)
-    body = _NEWLINES.sub("\n", text[start:end])
-    if "r" in prefix:
+    body = text[start:end]
+    if "\r" in body:
+        body = _NEWLINES.sub("\n", body)
+    if "r" in prefix or "\\" not in body:
         return body
     out = []
     at = 0

@@ -50,6 +50,21 @@ class Trigger:
         """What the annotation `tricel.dev/on-error` asks for: drop, deliver or fail; empty where it is absent."""
         return self.annotations.get(ON_ERROR, "")
 
+    @property
+    def destination(self) -> str:
+        """The subscriber in one text: its URI, or `Kind.group/namespace/name` as kubectl writes it, and the URI's path.
+
+        A reference without a namespace is to the Trigger's own.
+        """
+        uri, ref = str(self.subscriber.get("uri") or ""), self.subscriber.get("ref")
+        if not isinstance(ref, Mapping):
+            return uri
+        group = str(ref.get("group") or str(ref.get("apiVersion") or "").rpartition("/")[0])
+        kind = ".".join(p for p in (str(ref.get("kind") or ""), group) if p)
+        namespace = str(ref.get("namespace") or self.namespace)
+        place = "/".join(p for p in (kind, namespace, str(ref.get("name") or "")) if p)
+        return f"{place}/{uri.lstrip('/')}" if uri else place
+
 
 def read_manifests(
     source: Source, *, features: frozenset[str] = frozenset()

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from .environment import Environment
-from .nodes import Expr, Ident, Select, children, variables, with_children
+from .nodes import Expr, Ident, Select, children, variables, walk, with_children
 
 TYPE_NAMES = frozenset(
     {
@@ -25,23 +25,11 @@ TYPE_NAMES = frozenset(
 def resolve(e: Expr, environment: Environment) -> Expr:
     """`e` with every selection that is a known name replaced by that name."""
     known = {name for name, _ in environment.roots} | TYPE_NAMES
-    if not environment.container and not any("." in name for name in known & _selected(e)):
-        return e
+    if not environment.container:
+        heads = {name.partition(".")[0] for name in known if "." in name}
+        if not any(isinstance(node, Ident) and node.name in heads for node in walk(e)):
+            return e
     return _resolve(e, environment.container, known, frozenset())
-
-
-def _selected(e: Expr) -> frozenset[str]:
-    """The dotted names that selections in `e` spell."""
-    found: set[str] = set()
-    stack = [e]
-    while stack:
-        node = stack.pop()
-        path = _path(node)
-        if path is not None:
-            found |= {".".join(path[:n]) for n in range(1, len(path) + 1)}
-        else:
-            stack.extend(children(node))
-    return frozenset(found)
 
 
 def _resolve(e: Expr, container: str, known: set[str], bound: frozenset[str]) -> Expr:

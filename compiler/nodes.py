@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from operator import is_not
 from typing import TypeAlias, assert_never
 
 from .source import NOWHERE, Span
@@ -185,10 +186,10 @@ def children(e: Expr) -> tuple[Expr, ...]:
     match e:
         case Lit() | Ident():
             return ()
-        case Select(operand=operand) | Has(operand=operand):
-            return (operand,)
         case Call(args=args, target=target):
             return args if target is None else (target, *args)
+        case Select(operand=operand) | Has(operand=operand):
+            return (operand,)
         case ListExpr(items=items):
             return items
         case MapExpr(entries=entries):
@@ -248,7 +249,9 @@ def walk(e: Expr) -> Iterator[Expr]:
     while stack:
         node = stack.pop()
         yield node
-        stack.extend(reversed(children(node)))
+        below = children(node)
+        if below:
+            stack.extend(below[::-1])
 
 
 def transform(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
@@ -256,17 +259,15 @@ def transform(e: Expr, change: Callable[[Expr], Expr]) -> Expr:
     old = children(e)
     if not old:
         return change(e)
-    new = tuple([transform(c, change) for c in old])
-    for a, b in zip(old, new, strict=True):
-        if a is not b:
-            return change(with_children(e, new))
-    return change(e)
+    new = [transform(c, change) for c in old]
+    return change(with_children(e, tuple(new)) if any(map(is_not, old, new)) else e)
 
 
 def numbered(e: Expr) -> Expr:
     """`e`, its nodes numbered anew unless each has an id of its own."""
     ids = [node.id for node in walk(e)]
-    return e if 0 not in ids and len(set(ids)) == len(ids) else renumber(e)
+    distinct = set(ids)
+    return e if len(distinct) == len(ids) and 0 not in distinct else renumber(e)
 
 
 def renumber(e: Expr) -> Expr:
@@ -281,23 +282,23 @@ def renumber(e: Expr) -> Expr:
     return transform(e, number)
 
 
-def conjunction(terms: tuple[Expr, ...], span: Span = NOWHERE) -> Expr:
+def conjunction(terms: tuple[Expr, ...], span: Span = NOWHERE, id: int = 0) -> Expr:  # noqa: A002 a node's own field
     """All of `terms` as one flat `&&`; `true` for none, the term itself for one."""
-    return _flat(AND, True, terms, span)
+    return _flat(AND, True, terms, span, id)
 
 
-def disjunction(terms: tuple[Expr, ...], span: Span = NOWHERE) -> Expr:
+def disjunction(terms: tuple[Expr, ...], span: Span = NOWHERE, id: int = 0) -> Expr:  # noqa: A002 a node's own field
     """Any of `terms` as one flat `||`; `false` for none, the term itself for one."""
-    return _flat(OR, False, terms, span)
+    return _flat(OR, False, terms, span, id)
 
 
-def _flat(function: str, neutral: bool, terms: tuple[Expr, ...], span: Span) -> Expr:
+def _flat(function: str, neutral: bool, terms: tuple[Expr, ...], span: Span, number: int) -> Expr:
     flat: list[Expr] = []
     for term in terms:
         flat.extend(term.args if isinstance(term, Call) and term.function == function else (term,))
     if not flat:
-        return Lit(LitKind.BOOL, neutral, span=span)
-    return flat[0] if len(flat) == 1 else Call(function, tuple(flat), span=span)
+        return Lit(LitKind.BOOL, neutral, id=number, span=span)
+    return flat[0] if len(flat) == 1 else Call(function, tuple(flat), id=number, span=span)
 
 
 def conjuncts(e: Expr) -> tuple[Expr, ...]:

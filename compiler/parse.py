@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, TypeAlias
@@ -69,8 +70,17 @@ _MACROS: dict[str, tuple[MacroKind, dict[int, tuple[int, bool]]]] = {
 """By name, and by the number of arguments: how many of them name variables, and whether a condition follows."""
 _OF_MANY = frozenset({"math.greatest", "math.least"})
 """Functions of any number of arguments: three or more are one list."""
+_RANKS = {
+    "||": 0,
+    "&&": 1,
+    **dict.fromkeys(("==", "!=", "<", "<=", ">", ">=", "in"), 2),
+    **dict.fromkeys("+-", 3),
+    **dict.fromkeys("*/%", 4),
+}
+"""Binary operators by how tightly they bind (CEL definition, "Syntax"). Those of one rank associate to the left."""
+_FLAT = {"||": disjunction, "&&": conjunction}
+"""Operators whose runs are one node."""
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_NO_VALUE = Lit(LitKind.NULL, None)
 
 
 def parse(source: Source) -> tuple[Expr | None, tuple[Diagnostic, ...]]:
@@ -115,17 +125,16 @@ class _Run:
         """Records a problem."""
         self.diagnostics.append(Diagnostic(code, message, self.source, span, help_))
 
-    def made(self, node: Expr, span: Span) -> Expr:
-        """The node, numbered and measured."""
-        node = replace(node, id=len(self.depths) + 1, span=span)
-        depth = 1 + max((self.depths[c.id] for c in children(node)), default=0)
-        self.depths[node.id] = depth
+    def made(self, span: Span, make: Callable[..., Expr], *fields: object) -> Expr:
+        """The node that `make` makes of `fields`, numbered and measured."""
+        depths = self.depths
+        number = len(depths) + 1
+        node = make(*fields, id=number, span=span)
+        depth = depths[number] = 1 + max([depths[c.id] for c in children(node)], default=0)
         if depth > MAX_DEPTH:
-            self.report(
-                "TRI102", f"the expression is nested deeper than {MAX_DEPTH} levels", Span(span.start, span.end)
-            )
+            self.report("TRI102", f"the expression is nested deeper than {MAX_DEPTH} levels", span)
             raise _OutgrownError
-        if len(self.depths) > MAX_NODES:
+        if number > MAX_NODES:
             self.report("TRI102", f"the expression has more than {MAX_NODES:,} parts", span)
             raise _OutgrownError
         return node
@@ -177,8 +186,32 @@ def _span(parts: list[_Child]) -> Span:
     return Span(start or 0, end or 0)
 
 
-def _made(node: Expr, parts: list[_Child]) -> Expr:
-    return _ACTIVE.run.made(node, _span(parts))
+def _made(parts: list[_Child], make: Callable[..., Expr], *fields: object) -> Expr:
+    return _ACTIVE.run.made(_span(parts), make, *fields)
+
+
+def _nothing(parts: list[_Child]) -> Expr:
+    """What stands where an error was reported."""
+    return _made(parts, Lit, LitKind.NULL, None)
+
+
+def _joined(operator: str, operands: list[Expr]) -> Expr:
+    """One operation on two operands, or on more of `&&` or `||`."""
+    span = Span(operands[0].span.start, operands[-1].span.end)
+    join = _FLAT.get(operator)
+    if join is not None:
+        return _ACTIVE.run.made(span, join, tuple(operands))
+    return _ACTIVE.run.made(span, Call, IN if operator == "in" else f"_{operator}_", tuple(operands))
+
+
+def _reduce(operands: list[Expr], pending: list[str]) -> None:
+    """Makes one operand of the last ones, by the operator that is pending between them."""
+    operator = pending.pop()
+    count = 2
+    while operator in _FLAT and pending and pending[-1] == operator:
+        pending.pop()
+        count += 1
+    operands[-count:] = [_joined(operator, operands[-count:])]
 
 
 def _inner(parts: list[_Child]) -> tuple[Any, ...]:
@@ -197,47 +230,48 @@ class _Builder(Transformer[Token, Any]):
         return parts[0]  # type: ignore[no-any-return]
 
     def conditional(self, parts: list[_Child]) -> Expr:
-        return _made(Call(CONDITIONAL, (parts[0], parts[2], parts[4])), parts)
+        return _made(parts, Call, CONDITIONAL, (parts[0], parts[2], parts[4]))
 
-    def disjunction(self, parts: list[_Child]) -> Expr:
-        return _made(disjunction(tuple(parts[::2])), parts)
-
-    def conjunction(self, parts: list[_Child]) -> Expr:
-        return _made(conjunction(tuple(parts[::2])), parts)
-
-    def binary(self, parts: list[_Child]) -> Expr:
-        left, operator, right = parts
-        return _made(Call(IN if operator == "in" else f"_{operator}_", (left, right)), parts)
-
-    def _operator(self, parts: list[_Child]) -> Token:
-        return parts[0]  # type: ignore[no-any-return]
-
-    relation_operator = addition_operator = multiplication_operator = selector = _operator
+    def operation(self, parts: list[_Child]) -> Expr:
+        """Operands with operators between them: what binds tighter first, and of the same rank what is on the left."""
+        if len(parts) == 3:
+            return _joined(str(parts[1]), [parts[0], parts[2]])
+        operands: list[Expr] = [parts[0]]
+        pending: list[str] = []
+        for operator, operand in zip(map(str, parts[1::2]), parts[2::2], strict=True):
+            rank = _RANKS[operator]
+            while pending and (_RANKS[pending[-1]] > rank or (_RANKS[pending[-1]] == rank and operator not in _FLAT)):
+                _reduce(operands, pending)
+            operands.append(operand)
+            pending.append(operator)
+        while pending:
+            _reduce(operands, pending)
+        return operands[0]
 
     def not_(self, parts: list[_Child]) -> Expr:
-        return _made(Call(NOT, (parts[1],)), parts)
+        return _made(parts, Call, NOT, (parts[1],))
 
     def negate(self, parts: list[_Child]) -> Expr:
         run, operand = _ACTIVE.run, parts[1]
         if isinstance(operand, Lit) and operand.id in run.plain:
             run.plain.discard(operand.id)
             if run.too_large.pop(operand.id, None) is not None:
-                return _made(Lit(LitKind.INT, -(2**63)), parts)
+                return _made(parts, Lit, LitKind.INT, -(2**63))
             if isinstance(operand.value, int | float):
-                return _made(Lit(operand.kind, -operand.value), parts)
-        return _made(Call(NEGATE, (operand,)), parts)
+                return _made(parts, Lit, operand.kind, -operand.value)
+        return _made(parts, Call, NEGATE, (operand,))
 
     def select(self, parts: list[_Child]) -> Expr:
-        return _made(Select(parts[0], _name(parts[2])), parts)
+        return _made(parts, Select, parts[0], _name(parts[2]))
 
     def optional_select(self, parts: list[_Child]) -> Expr:
-        return _made(Select(parts[0], _name(parts[2]), optional=True), parts)
+        return _made(parts, Select, parts[0], _name(parts[2]), True)
 
     def index(self, parts: list[_Child]) -> Expr:
-        return _made(Call(INDEX, (parts[0], parts[2])), parts)
+        return _made(parts, Call, INDEX, (parts[0], parts[2]))
 
     def optional_index(self, parts: list[_Child]) -> Expr:
-        return _made(Call(OPTIONAL_INDEX, (parts[0], parts[2])), parts)
+        return _made(parts, Call, OPTIONAL_INDEX, (parts[0], parts[2]))
 
     def method(self, parts: list[_Child]) -> Expr:
         target, name, args = parts[0], _name(parts[2]), _inner(parts)
@@ -250,7 +284,7 @@ class _Builder(Transformer[Token, Any]):
         macro, forms = _MACROS.get(name, (None, {}))
         if macro is not None and len(args) in forms:
             return self._comprehension(macro, forms[len(args)], target, args, parts)
-        return _made(Call(name, args, target), parts)
+        return _made(parts, Call, name, args, target)
 
     def _comprehension(
         self, macro: MacroKind, form: tuple[int, bool], target: Expr, args: tuple[Expr, ...], parts: list[_Child]
@@ -258,19 +292,19 @@ class _Builder(Transformer[Token, Any]):
         count, filtered = form
         names = [self._variable(a, str(macro), "x.exists(item, item > 0)") for a in args[:count]]
         if "" in names:
-            return _made(_NO_VALUE, parts)
+            return _nothing(parts)
         if len(set(names)) < count:
             _ACTIVE.run.report("TRI104", f"both variables of '{macro}' are called '{names[0]}'", args[1].span)
-            return _made(_NO_VALUE, parts)
+            return _nothing(parts)
         condition = args[count] if filtered else None
-        return _made(Comprehension(macro, target, names[0], args[-1], condition, *names[1:]), parts)
+        return _made(parts, Comprehension, macro, target, names[0], args[-1], condition, *names[1:])
 
     def _bind(self, args: tuple[Expr, ...], parts: list[_Child]) -> Expr:
         if len(args) != 3:
             _ACTIVE.run.report("TRI104", "cel.bind() takes a name, its value and an expression", _span(parts))
-            return _made(_NO_VALUE, parts)
+            return _nothing(parts)
         variable = self._variable(args[0], "cel.bind", "cel.bind(x, data.total, x > 1.0)")
-        return _made(Bind(variable, args[1], args[2]) if variable else _NO_VALUE, parts)
+        return _made(parts, Bind, variable, args[1], args[2]) if variable else _nothing(parts)
 
     def _variable(self, e: Expr, macro: str, example: str) -> str:
         """The name that `e` is; empty, and reported, for anything else."""
@@ -281,29 +315,29 @@ class _Builder(Transformer[Token, Any]):
 
     def _namespaced(self, function: str, args: tuple[Expr, ...], parts: list[_Child]) -> Expr:
         if function in _OF_MANY and len(args) > 2:
-            args = (_ACTIVE.run.made(ListExpr(args), Span(args[0].span.start, args[-1].span.end)),)
-        return _made(Call(function, args), parts)
+            args = (_ACTIVE.run.made(Span(args[0].span.start, args[-1].span.end), ListExpr, args),)
+        return _made(parts, Call, function, args)
 
     def call(self, parts: list[_Child]) -> Expr:
         name, args = str(parts[0]), _inner(parts)
         if name != "has":
-            return _made(Call(name, args), parts)
+            return _made(parts, Call, name, args)
         if len(args) == 1 and isinstance(args[0], Select) and not args[0].optional:
-            return _made(Has(args[0].operand, args[0].field), parts)
+            return _made(parts, Has, args[0].operand, args[0].field)
         _ACTIVE.run.report(
             "TRI104", "has() takes one field selection", _span(parts), 'as in has(ce.subject); for a key: "a.b" in ce'
         )
-        return _made(_NO_VALUE, parts)
+        return _nothing(parts)
 
     def absolute_call(self, parts: list[_Child]) -> Expr:
-        return _made(Call(str(parts[1]), _inner(parts)), parts)
+        return _made(parts, Call, str(parts[1]), _inner(parts))
 
     def message(self, parts: list[_Child]) -> Expr:
         name = _qualified(parts[0])
         if name is None:
             _ACTIVE.run.report("TRI104", "a message begins with its type's name", parts[0].span)
-            return _made(_NO_VALUE, parts)
-        return _made(Message(name, _inner(parts)), parts)
+            return _nothing(parts)
+        return _made(parts, Message, name, _inner(parts))
 
     def ident(self, parts: list[_Child]) -> Expr:
         if parts[0] in RESERVED:
@@ -311,10 +345,10 @@ class _Builder(Transformer[Token, Any]):
             _ACTIVE.run.report(
                 "TRI101", message, _span(parts), f"a field may be called so, a name may not: data.{parts[0]}"
             )
-        return _made(Ident(str(parts[0])), parts)
+        return _made(parts, Ident, str(parts[0]))
 
     def absolute(self, parts: list[_Child]) -> Expr:
-        return _made(Ident(str(parts[1]), absolute=True), parts)
+        return _made(parts, Ident, str(parts[1]), True)
 
     def group(self, parts: list[_Child]) -> Expr:
         inner: Expr = parts[1]
@@ -331,10 +365,10 @@ class _Builder(Transformer[Token, Any]):
     def _list(self, items: tuple[Any, ...], parts: list[_Child]) -> Expr:
         optional = frozenset(i for i, item in enumerate(items) if isinstance(item, _Optional))
         values = tuple(item.value if isinstance(item, _Optional) else item for item in items)
-        return _made(ListExpr(values, optional), parts)
+        return _made(parts, ListExpr, values, optional)
 
     def map_(self, parts: list[_Child]) -> Expr:
-        return _made(MapExpr(_inner(parts)), parts)
+        return _made(parts, MapExpr, _inner(parts))
 
     def arguments(self, parts: list[_Child]) -> _Group:
         return _grouped(parts)
@@ -364,14 +398,14 @@ class _Builder(Transformer[Token, Any]):
             start = token.start_pos or 0
             end = start + (len(token) if e.end is None else e.end)
             _ACTIVE.run.report("TRI103", str(e), Span(start + e.start, end))
-            return _made(_NO_VALUE, parts)
+            return _nothing(parts)
 
     def _literal(self, token: Token, parts: list[_Child]) -> Expr:
         run = _ACTIVE.run
         match token.type:
             case "INT":
                 too_large = literals.is_int_min(token)
-                found = _made(Lit(LitKind.INT, 0 if too_large else literals.int_value(token)), parts)
+                found = _made(parts, Lit, LitKind.INT, 0 if too_large else literals.int_value(token))
                 run.plain.add(found.id)
                 if too_large:
                     run.too_large[found.id] = found.span
@@ -380,19 +414,19 @@ class _Builder(Transformer[Token, Any]):
                 value = float(token)
                 if math.isinf(value):
                     raise literals.BadLiteral("the number is too large for a double")
-                found = _made(Lit(LitKind.DOUBLE, value), parts)
+                found = _made(parts, Lit, LitKind.DOUBLE, value)
                 run.plain.add(found.id)
                 return found
             case "UINT":
-                return _made(Lit(LitKind.UINT, literals.uint_value(token)), parts)
+                return _made(parts, Lit, LitKind.UINT, literals.uint_value(token))
             case "STRING":
-                return _made(Lit(LitKind.STRING, literals.string_value(token)), parts)
+                return _made(parts, Lit, LitKind.STRING, literals.string_value(token))
             case "BYTES":
-                return _made(Lit(LitKind.BYTES, literals.bytes_value(token)), parts)
+                return _made(parts, Lit, LitKind.BYTES, literals.bytes_value(token))
             case "NULL":
-                return _made(Lit(LitKind.NULL, None), parts)
+                return _made(parts, Lit, LitKind.NULL, None)
             case _:
-                return _made(Lit(LitKind.BOOL, token == "true"), parts)
+                return _made(parts, Lit, LitKind.BOOL, token == "true")
 
 
 def _name(token: Token) -> str:

@@ -6,6 +6,7 @@ CEL's patterns are RE2's (CEL definition, "Regular Expressions"), https://github
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -34,6 +35,17 @@ def compile_re2(pattern: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     return re2.compile(pattern, options=options)
+
+
+def searcher(pattern: str) -> Callable[[str], bool]:
+    """Whether the pattern matches somewhere in a text. Without groups, and on bytes, this is RE2's quickest search.
+
+    Raises what `compile_re2` raises.
+    """
+    options = re2.Options()
+    options.log_errors, options.never_capture = False, True
+    search = re2.compile(pattern.encode(), options=options).search
+    return lambda text: search(text.encode()) is not None
 
 
 @lru_cache(maxsize=128)

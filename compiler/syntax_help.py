@@ -89,9 +89,9 @@ def _short(word: str) -> str:
 
 
 def _wanted(expected: frozenset[str]) -> str:
-    if "IDENT" in expected and "RPAR" not in expected:
+    if expected & {"IDENT", "SELECTOR"} and "RPAR" not in expected:
         return ": a value is expected" if "INT" in expected else ": a name is expected"
-    if expected & {"PLUS", "__ANON_0", "LESSTHAN"} or "STAR" in expected:
+    if "OPERATOR" in expected:
         return ": an operator is expected"
     return ""
 

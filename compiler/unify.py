@@ -19,7 +19,6 @@ def match_overload(row: Overload, types: Sequence[CelType]) -> CelType | None:
     """The result type when `row` takes arguments of `types`; None when it cannot."""
     if len(row.params) != len(types):
         return None
-    bound: dict[str, CelType] = {}
     if row.function in ("_==_", "_!=_"):
         return row.result
     if row.id == "in_list":
@@ -30,9 +29,11 @@ def match_overload(row: Overload, types: Sequence[CelType]) -> CelType | None:
         return row.result if types[1].name == "map" or is_dynamic(types[1]) else None
     if row.id == "conditional":
         return join(types[1:]) if compatible(row.params[0], types[0]) else None
-    if all(_unify(p, a, bound) for p, a in zip(row.params, types, strict=True)):
-        return _substitute(row.result, bound)
-    return None
+    bound: dict[str, CelType] = {}
+    for wanted, given in zip(row.params, types, strict=True):
+        if not _unify(wanted, given, bound):
+            return None
+    return _substitute(row.result, bound)
 
 
 def _unify(wanted: CelType, given: CelType, bound: dict[str, CelType]) -> bool:
@@ -40,7 +41,7 @@ def _unify(wanted: CelType, given: CelType, bound: dict[str, CelType]) -> bool:
         seen = bound.get(wanted.name)
         bound[wanted.name] = given if seen is None else join((seen, given))
         return True
-    if wanted == given or DYN in (wanted, given):
+    if wanted in (given, DYN) or given == DYN:
         return True
     if wanted == JSON:
         return given in _JSON_SCALARS or (

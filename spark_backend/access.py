@@ -13,6 +13,7 @@ from tricel.compiler import celtypes as t
 from . import dynamic, made
 from .reasons import NotNative
 from .sql import Sql, boolean, deepest, literal, text_literal
+from .stored import column
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -36,13 +37,13 @@ def computed(lowering: Lowering, holder: Sql, key: Sql) -> Sql:
     if holder.type.name == "list":
         text = f"get({holder.text}, {_index(key)})"
         if shape is not None and shape.element is not None:
-            return lowering.typed(text, shape.element, depth)
+            return column(text, shape.element, depth)
         return Sql(text, holder.type.params[0], nan=holder.nan, from_json=holder.from_json, depth=depth)
     if shape is not None and shape.name == "map" and shape.value is not None and shape.key is not None:
         name = dynamic.string(key) if key.type == t.JSON else key.text
         if holder.type.params[0] != t.STRING or key.type not in (t.STRING, t.JSON) or shape.key.collated:
             raise NotNative(f"a key of type '{key.type}' in a column of type '{holder.type}'")
-        return replace(lowering.typed(f"try_element_at({holder.text}, {name})", shape.value, depth), cheap=False)
+        return replace(column(f"try_element_at({holder.text}, {name})", shape.value, depth), cheap=False)
     raise NotNative(f"a computed key of a value of type '{holder.type}'")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType
 
+from .reasons import NotNative
 from .sql import Sql
 
 _NUMBER_TYPES = "('BIGINT', 'DOUBLE', 'FLOAT')"
@@ -125,6 +126,18 @@ def read_as(v: Sql, type_: CelType) -> Sql | None:
         case _:
             return None
     return Sql(text, type_, cheap=v.cheap, nan=not v.from_json, from_json=v.from_json, depth=v.depth + 3)
+
+
+def read(v: Sql, wanted: CelType) -> Sql:
+    """The VARIANT as a CEL type, NULL where it is not one.
+
+    Raises:
+        NotNative: for a type that JSON does not have.
+    """
+    found = read_as(v, wanted)
+    if found is None:
+        raise NotNative(f"a dynamic value as '{wanted}'")
+    return found
 
 
 def _if_schema(v: Sql, test: str, then: str) -> str:

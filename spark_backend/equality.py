@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType, Record
 
-from . import canonical, dynamic, made
+from . import canonical, dynamic, made, selection
 from .reasons import NotNative
 from .sparktypes import cel_type
 from .sql import Sql, boolean, deepest, joined, literal
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .lower import Lowering
 
 _SCALARS = frozenset({t.NULL, t.BOOL, t.INT, t.UINT, t.DOUBLE, t.STRING, t.BYTES, t.TIMESTAMP, t.DURATION, t.TYPE})
+_SQL_SCALARS = _SCALARS - {t.UINT}
 EXACT_DOUBLE = 2**53
 """Ints up to this size, either sign, are doubles exactly."""
 
@@ -61,7 +62,7 @@ def _made_equals(lowering: Lowering, parts: Sql, other: Sql) -> Sql:
         return made.when_certain((parts, other), literal(False, t.BOOL))
     if isinstance(other.type, Record) or (kind == "map" and other.type != t.JSON and not _is_flat_map(other)):
         raise NotNative("a map written in the filter, and columns")
-    found = [lowering.field(other, k) for k in parts.keys or range(len(items))]
+    found = [selection.field(lowering, other, k) for k in parts.keys or range(len(items))]
     tests = [f"array_size({_held(other, kind)}) = {len(items)}"]
     tests += [f"{f} IS NOT NULL" for f in found] if kind == "map" else []
     same = _all_equal(lowering, list(zip(found, items, strict=True)))
@@ -108,7 +109,7 @@ def _static_equals(a: Sql, b: Sql) -> Sql:
             raise NotNative("Spark has no unsigned 64-bit integer")
     if a.type == t.NULL and b.type == t.NULL:
         return literal(True, t.BOOL)
-    if a.type == b.type and a.type in _SCALARS - {t.UINT}:
+    if a.type == b.type and a.type in _SQL_SCALARS:
         guard = f" AND NOT (isnan({a}) AND isnan({b}))" if a.type == t.DOUBLE and a.nan and b.nan else ""
         return boolean(f"{a} = {b}{guard}", (a, b), infix=True)
     if a.type == b.type == t.UINT and (a.literal is None or b.literal is None):

@@ -24,9 +24,10 @@ from tricel.compiler import (
 
 from .engines import DEFAULT_ENGINE, Refusal, prepare
 from .layout import DEFAULT, Layout
-from .lower import Lowering, document_variable
+from .lower import Lowering
 from .reasons import NotNative
 from .sql import Sql
+from .stored import document_variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +39,17 @@ class Conjunct:
     """
 
     expr: Expr
-    cel: str
     native: bool
     reason: str = ""
     sql: str = ""
     engine: str = ""
     body: Sql | None = field(default=None, repr=False)
     documents: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+
+    @property
+    def cel(self) -> str:
+        """The conjunct's CEL text."""
+        return unparse(self.expr)
 
 
 @dataclass(frozen=True)
@@ -174,9 +179,9 @@ def _lower(e: Expr, checked: Checked, layout: Layout) -> Conjunct:
     try:
         body = walk.condition(e, {})
     except NotNative as refusal:
-        return Conjunct(e, unparse(e), native=False, reason=refusal.reason)
+        return Conjunct(e, native=False, reason=refusal.reason)
     documents = tuple((key, sql.text) for key, sql in walk.documents.items())
-    return Conjunct(e, unparse(e), True, sql=around(body.text, documents), body=body, documents=documents)
+    return Conjunct(e, native=True, sql=around(body.text, documents), body=body, documents=documents)
 
 
 def around(condition: str, documents: Iterable[tuple[str, str]]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tricel.compiler import celtypes as t
 from tricel.compiler.nodes import Expr, Ident, Lit
 
-from . import access, dynamic, equality, made
+from . import access, dynamic, equality, made, selection
 from .reasons import NotNative
 from .sql import Sql, boolean, joined, text_literal
 
@@ -24,7 +24,7 @@ def contains(lowering: Lowering, item: Expr, holder: Expr, scope: dict[str, Sql]
     """
     if isinstance(holder, Ident) and holder.name == "ce" and "ce" not in scope:
         if isinstance(item, Lit) and isinstance(item.value, str):
-            return lowering.has_attribute(item.value)
+            return selection.has_attribute(lowering, item.value)
         return lowering.let(lowering.lower(item, scope), lambda name: access.in_attributes(lowering, name))
     value = lowering.parts(item, scope)
     held = lowering.parts(holder, scope)

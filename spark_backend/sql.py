@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType
@@ -54,8 +54,9 @@ class Sql:
         base, keys = self.path or (str(self), ())
         keys = (*keys, key)
         text = f"try_variant_get({base}, {path_literal(keys)}, 'variant')"
-        return replace(
-            self, text=text, infix=False, path=(base, keys), literal=None, depth=self.depth + (not self.path)
+        depth = self.depth + (not self.path)
+        return Sql(
+            text, t.JSON, cheap=self.cheap, nan=self.nan, from_json=self.from_json, depth=depth, path=(base, keys)
         )
 
     def read(self, sql_type: str) -> str:

@@ -248,7 +248,8 @@ EVENTS = {
     "TRI602": Code(
         "error",
         "output in use",
-        "The output directory holds something already, or cannot hold one directory for each trigger.",
+        "The output directory, or a stream's checkpoint, holds something already, or cannot hold one directory for each "
+        "trigger.",
     ),
     "TRI603": Code("error", "evaluation error", "A filter cannot be evaluated on an event, and errors end this run."),
     "TRI604": Code("error", "no usable Java", "Spark 4 needs Java 17 or later, which was not found."),
@@ -257,6 +258,12 @@ EVENTS = {
         "files left out",
         "Files below the given paths are not read: their names tell no format, or are hidden (they or a folder above "
         "them begin with '_' or '.'), which Spark passes over.",
+    ),
+    "TRI606": Code(
+        "error",
+        "a stream that cannot go on",
+        "Something that a stream needs is not there: a classic Spark session, a port, its triggers, space for what it "
+        "writes. A batch that was not committed is not counted, and the same command goes on with it.",
     ),
 }
 

@@ -14,9 +14,10 @@ from . import (
     strings_ext,
     times,
 )
-from .evaluate import MAX_STEPS, Evaluator, evaluate, evaluator, same
+from .evaluate import Evaluator, evaluate, evaluator
+from .frame import MAX_STEPS
 from .registry import IMPLEMENTATIONS
-from .values import CelError, Value
+from .values import CelError, Value, same
 
 __all__ = [
     "IMPLEMENTATIONS",

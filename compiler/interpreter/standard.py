@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from ..patterns import compile_re2, refusal
+from ..patterns import compile_re2, refusal, searcher
 from .registry import implements
 from .values import CelError, TypeValue, Uint, Value, int_value, kind, uint_value
 
@@ -40,7 +41,7 @@ def _contains(text: str, part: str) -> bool:
 
 @implements("matches", "matches_string")
 def _matches(text: str, pattern: str) -> bool:
-    return pattern_of(pattern).search(text) is not None
+    return _searcher_of(pattern)(text)
 
 
 @lru_cache(maxsize=_PATTERNS)
@@ -50,10 +51,20 @@ def pattern_of(pattern: str) -> Any:
     Raises:
         CelError: for what RE2 refuses.
     """
+    _accepted(pattern)
+    return compile_re2(pattern)
+
+
+@lru_cache(maxsize=_PATTERNS)
+def _searcher_of(pattern: str) -> Callable[[str], bool]:
+    _accepted(pattern)
+    return searcher(pattern)
+
+
+def _accepted(pattern: str) -> None:
     refused = refusal(pattern)
     if refused is not None:
         raise CelError(f"invalid regular expression: {refused.message}")
-    return compile_re2(pattern)
 
 
 @implements(

@@ -174,3 +174,18 @@ def equals(a: Value, b: Value) -> bool:
 
 
 _NUMBERS = frozenset({int, Uint, float})
+
+
+def same(a: Value, b: Value) -> bool:
+    """Whether two values are one: equal and of one type, NaN being itself; lists and maps element by element."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, float):
+        return repr(a) == repr(b)
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict):
+        return len(a) == len(b) and all(k in b and same(v, b[k]) for k, v in a.items())
+    if isinstance(a, Optional) and a.present and b.present:
+        return same(a.value, b.value)
+    return equals(a, b)

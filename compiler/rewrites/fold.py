@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import is_not
 
 from ..celtypes import DYN, CelType, list_of, map_of
 from ..cost import cost_of
@@ -31,6 +32,7 @@ MAX_TEXT = 10_000
 """Characters or bytes of a folded literal."""
 MAX_ITEMS = 100
 """Literals in a folded list or map."""
+_NO_NAMES = frozenset[str]()
 
 
 def fold(e: Expr, types: Mapping[int, CelType]) -> Expr:
@@ -40,15 +42,23 @@ def fold(e: Expr, types: Mapping[int, CelType]) -> Expr:
 
 def _fold(e: Expr, types: Mapping[int, CelType]) -> tuple[Expr, frozenset[str]]:
     """`e` folded, and the names in it that it does not bind."""
-    if isinstance(e, Ident):
-        return e, frozenset({e.name})
+    match e:
+        case Lit():
+            return e, _NO_NAMES
+        case Ident(name=name):
+            return e, frozenset((name,))
     old = children(e)
     bound = variables(e)
-    parts = [_fold(c, types) for c in old]
-    free = frozenset[str]().union(*(names - bound if i else names for i, (_, names) in enumerate(parts)))
-    new = tuple(part for part, _ in parts)
-    if any(a is not b for a, b in zip(old, new, strict=True)):
-        e = with_children(e, new)
+    new: list[Expr] = []
+    free = _NO_NAMES
+    for c in old:
+        part, names = _fold(c, types)
+        if bound and new:  # all but the first part, which is the range or the value
+            names -= bound
+        free = free | names if free else names
+        new.append(part)
+    if any(map(is_not, old, new)):
+        e = with_children(e, tuple(new))
     if free or isinstance(e, Lit | ListExpr | MapExpr):
         return e, free
     return _evaluated(e, types) or e, free

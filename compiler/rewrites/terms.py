@@ -28,7 +28,7 @@ def _logic(e: Expr, types: Mapping[int, CelType]) -> Expr:
         return absorbing
     kept = tuple(_unabsorbed([t for t in dict.fromkeys(flat) if t != neutral], OR if e.function == AND else AND))
     negated = {t.args[0] for t in kept if isinstance(t, Call) and t.function == NOT}
-    if any(t in negated and never_errs(t, types) for t in kept):
+    if negated and any(t in negated and never_errs(t, types) for t in kept):
         return absorbing
     if not kept:
         return neutral
@@ -41,6 +41,8 @@ def _logic(e: Expr, types: Mapping[int, CelType]) -> Expr:
 
 def _unabsorbed(found: list[Expr], dual: str) -> list[Expr]:
     """The terms without those that hold all the parts of another: `a || (a && b)` is `a`, and `a && (a || b)` too."""
+    if not any(isinstance(t, Call) and t.function == dual for t in found):
+        return found  # none has parts
     parts = {t: frozenset(t.args) if isinstance(t, Call) and t.function == dual else frozenset({t}) for t in found}
     singles = set(found)
     small = len(found) <= _PAIRWISE

@@ -68,7 +68,7 @@ def members(s: CharSet, limit: int) -> tuple[str, ...] | None:
 
 @lru_cache(maxsize=1)
 def _every_character() -> str:
-    return "".join(chr(c) for low, high in ALL for c in range(low, high + 1))
+    return "".join("".join(map(chr, range(low, high + 1))) for low, high in ALL)
 
 
 @lru_cache(maxsize=512)

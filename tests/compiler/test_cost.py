@@ -13,7 +13,7 @@ from tricel.compiler.cost import _Run, estimate
 from tricel.compiler.extents import RULES
 from tricel.compiler.functions import ALL
 from tricel.compiler.interpreter import CelError, evaluator
-from tricel.compiler.interpreter.evaluate import Frame
+from tricel.compiler.interpreter.frame import Frame
 from tricel.compiler.interpreter.values import Value
 from tricel.compiler.limits import DEFAULT
 from tricel.compiler.nodes import AND, CONDITIONAL, INDEX, OR, renumber

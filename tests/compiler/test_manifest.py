@@ -343,3 +343,27 @@ def test_what_json_cannot_hold_is_a_diagnostic() -> None:
     for value in ({"a": float("nan")}, {"a": object()}, {"a": b"x"}, {("a",): 1}, {5: "x"}, circular, deep):
         document, found = from_python(value)  # type: ignore[arg-type]
         assert (None, ["TRI301"]) == (document, [d.code for d in found])
+
+
+@pytest.mark.parametrize(
+    ("subscriber", "destination"),
+    [
+        ("{uri: 'http://orders.example/in'}", "http://orders.example/in"),
+        ("{ref: {apiVersion: v1, kind: Service, name: sink}}", "Service/shop/sink"),
+        (
+            "{ref: {apiVersion: serving.knative.dev/v1, kind: Service, name: sink}}",
+            "Service.serving.knative.dev/shop/sink",
+        ),
+        ("{ref: {group: serving.knative.dev, kind: Service, name: s}}", "Service.serving.knative.dev/shop/s"),
+        ("{ref: {apiVersion: v1, kind: Service, name: sink, namespace: other}, uri: /in}", "Service/other/sink/in"),
+    ],
+)
+def test_a_destination_is_named_as_kubectl_does(subscriber: str, destination: str) -> None:
+    text = f"""
+apiVersion: eventing.knative.dev/v1
+kind: Trigger
+metadata: {{name: t, namespace: shop}}
+spec: {{broker: default, subscriber: {subscriber}, filter: {{attributes: {{type: a}}}}}}
+"""
+    (trigger,), _ = read_manifests(Source(text))
+    assert destination == trigger.destination

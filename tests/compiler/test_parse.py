@@ -202,3 +202,36 @@ def test_parsing_the_text_of_a_tree_gives_the_tree(expr: Expr) -> None:
 def test_no_text_makes_the_parser_raise(text: str) -> None:
     expr, diagnostics = parse(Source(text))
     assert (expr is None) == bool(diagnostics)
+
+
+_TIGHTER = (("||",), ("&&",), ("==", "!=", "<", "<=", ">", ">=", "in"), ("+", "-"), ("*", "/", "%"))
+"""The binary operators of CEL's grammar, loosest first."""
+
+
+def test_operators_bind_as_the_grammar_has_it() -> None:
+    ranks = {operator: rank for rank, operators in enumerate(_TIGHTER) for operator in operators}
+    wrong = []
+    for first, rank in ranks.items():
+        for second, other in ranks.items():
+            grouped = f"a {first} (b {second} c)" if other > rank else f"(a {first} b) {second} c"
+            if parsed(f"a {first} b {second} c") != parsed(grouped):
+                wrong.append((first, second))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("text", ["1 inside", "a instance", "a in_b", "[1]in1", "x ? 1 in2 : y"])
+def test_a_word_that_begins_with_in_is_no_operator(text: str) -> None:
+    expr, diagnostics = parse(Source(text))
+    assert (expr, [d.code for d in diagnostics]) == (None, ["TRI101"])
+
+
+@pytest.mark.parametrize("text", ["a in b", "1in a", "(a)in(b)", "a in[1]", "a in//\nb"])
+def test_in_needs_no_blanks_beside_signs(text: str) -> None:
+    expr = parsed(text)
+    assert isinstance(expr, Call)
+    assert expr.function == IN
+
+
+def test_keywords_are_names_after_a_dot() -> None:
+    for word in ("in", "true", "null", "for", "inside", "`a-b`"):
+        assert parsed(f"a.{word}") == Select(Ident("a"), word.strip("`"))

@@ -16,7 +16,7 @@ from tricel.compiler.celtypes import DYN
 from tricel.compiler.check import Checked, check
 from tricel.compiler.cost import estimate
 from tricel.compiler.interpreter import MAX_STEPS, CelError, evaluate, evaluator, same
-from tricel.compiler.interpreter.evaluate import Frame
+from tricel.compiler.interpreter.frame import Frame
 from tricel.compiler.interpreter.values import Value
 from tricel.compiler.names import resolve
 from tricel.compiler.nodes import Expr, renumber

@@ -1,0 +1,60 @@
+"""How an event is stored, as CEL sees it: typed columns as CEL values, and JSON text as a document parsed once."""
+
+from __future__ import annotations
+
+from tricel.compiler import celtypes as t
+
+from .jsontext import parsed
+from .layout import Root
+from .reasons import NotNative
+from .sparktypes import SparkType, cel_type
+from .sql import Sql, text_literal
+
+_JSON_MEDIA_TYPE = text_literal(r"(?i)\A[^;]*[/+]json[ \t]*(?:;|\z)")
+
+
+def document_variable(key: str) -> str:
+    """The variable that stands for a parsed JSON text."""
+    return (
+        "doc" if key == "data" else "doc_" + "".join(c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in key)
+    )
+
+
+def body_text(where: Root, *, checked: bool = False) -> str:
+    """The SQL that parses an event's payload: JSON by its media type or in its absence, else a string.
+
+    A media type is JSON when its subtype is `json` or ends with `+json` (CloudEvents JSON format 1.0.2, section 3.1).
+    `checked` is that of `parsed`.
+    """
+    text = where.column.text
+    plain = f"collate({text}, 'UTF8_BINARY')" if checked and where.column.type.collated else text
+    value = parsed(plain, checked=checked)
+    if where.media_type is None:
+        return value
+    is_json = f"{where.media_type} IS NULL OR {where.media_type} = 'application/json'"
+    is_json += f" OR rlike({where.media_type}, {_JSON_MEDIA_TYPE})"
+    return f"CASE WHEN {is_json} THEN {value} ELSE CAST({text} AS VARIANT) END"
+
+
+def column(text: str, s: SparkType, depth: int = 0) -> Sql:
+    """A typed column, or a field of one, as a CEL value."""
+    type_ = cel_type(s)
+    match s.name:
+        case "byte" | "short" | "integer":
+            return Sql(f"CAST({text} AS BIGINT)", type_, cheap=True, depth=depth + 1)
+        case "float" | "decimal":
+            return Sql(f"CAST({text} AS DOUBLE)", type_, cheap=True, depth=depth + 1, nan=s.name == "float")
+        case "string" if s.collated:
+            return Sql(f"collate({text}, 'UTF8_BINARY')", type_, cheap=True, depth=depth + 1)
+        case "array":
+            whole = f"CASE WHEN array_size(array_compact({text})) = array_size({text}) THEN {text} END"
+            return Sql(whole, type_, cheap=True, depth=depth + 3, shape=s)
+        case "struct":
+            return Sql(text, type_, cheap=True, depth=depth, shape=s)
+        case "map":
+            present = f"map_filter({text}, (k, v) -> v IS NOT NULL)"
+            return Sql(present, type_, cheap=True, depth=depth + 2, shape=s)
+        case _:
+            if type_ == t.DYN:
+                raise NotNative(f"a column of type {s.name}")
+            return Sql(text, type_, cheap=True, depth=depth)
