@@ -5,20 +5,21 @@ from __future__ import annotations
 import base64
 import datetime
 import json
-from collections.abc import Callable, Sequence
+import struct
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from enum import StrEnum
 from typing import Any, TypeAlias
 
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType, Record
-from tricel.compiler.interpreter.values import Timestamp
+from tricel.compiler.interpreter.values import Timestamp, as_key
 
 from .engines import Program
 from .engines.cel_expr import MAX_DATA_DEPTH, unfit
 from .envelope import time_text, with_json
 from .sql import text_literal
+from .variants import UnreadableError, decoded
 
 _JSON_OPTIONS = "map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
 # Spark writes a number that is too large for a double, such as 1e400, as it writes a text.
@@ -75,13 +76,10 @@ class Input:
                 return self.sql
 
 
-class UnreadableError(ValueError):
-    """A value that has no form in CEL."""
-
-
+_UNREADABLE = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, struct.error)
 Activation: TypeAlias = dict[str, Any]
-Put: TypeAlias = Callable[[Any, Activation], bool]
-"""Puts a value into the activation and says whether every engine may be given it."""
+Put: TypeAlias = Callable[[Any, dict[str, Any]], bool]
+"""Puts a value where its name is looked up, and says whether every engine may be given it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +93,30 @@ class Job:
 class Reader:
     """Makes activations from rows of the inputs' columns; made once in each process that reads them."""
 
-    def __init__(self, inputs: Sequence[Input], *, attributes: bool) -> None:
-        """`attributes`: the programs read `ce`."""
-        self._put = [_putter(i) for i in inputs]
+    def __init__(self, inputs: Sequence[Input], *, attributes: bool, whole: bool = False) -> None:
+        """`attributes`: the programs read `ce`. `whole`: one value that has no form in CEL leaves the row without any."""
+        self._put = [(_putter(i), i.attribute or i.kind is Form.EXTENSIONS) for i in inputs]
         self._attributes = attributes
+        self._whole = whole
+        self.comparable = not any(i.kind in (Form.EXTENSIONS, Form.VARIANT) for i in inputs)
+        """Whether rows can be told to be the same."""
 
     def __call__(self, row: Sequence[Any]) -> tuple[Activation | None, bool]:
-        """The activation, and whether every engine may be given it; None where a value has no form in CEL."""
-        given: Activation = {"ce": {}} if self._attributes else {}
+        """The activation, and whether every engine may be given it.
+
+        A value that has no form in CEL is missing, which errs where it is used; an attribute, of which a filter may
+        ask whether it is missing, makes the activation None.
+        """
+        ce: dict[str, Any] = {}
+        given: Activation = {"ce": ce} if self._attributes else {}
         fit = True
-        try:
-            for put, value in zip(self._put, row, strict=False):
-                if value is not None and value == value:
-                    fit = put(value, given) and fit
-        except (ValueError, TypeError, ArithmeticError, RecursionError):
-            return None, False
+        for (put, attribute), value in zip(self._put, row, strict=False):
+            if value is not None and value == value:
+                try:
+                    fit = put(value, ce if attribute else given) and fit
+                except _UNREADABLE:
+                    if attribute or self._whole:
+                        return None, False
         return given, fit
 
 
@@ -128,10 +135,11 @@ class Runner:
         """
         if given is None:
             return None
-        seen = as_seen(self._job, given)
+        if self._job.json_extensions:
+            given = as_seen(self._job, given)
         outcome: bool | None = True
         for evaluate in self._evaluators:
-            found = evaluate(seen, fit)
+            found = evaluate(given, fit)
             if found is False:
                 return False
             if found is not True:
@@ -146,112 +154,120 @@ def as_seen(job: Job, given: Activation) -> Activation:
 
 def _putter(wanted: Input) -> Put:
     key, type_ = wanted.key, wanted.type
-
-    def holder(given: Activation) -> Activation:
-        found: Activation = given["ce"] if wanted.attribute else given
-        return found
-
     match wanted.kind:
         case Form.TEXT:
 
-            def put(value: Any, given: Activation) -> bool:
-                holder(given)[key] = value
+            def put(value: Any, into: dict[str, Any]) -> bool:
+                into[key] = value
                 return "\0" not in value
 
         case Form.BOOL:
 
-            def put(value: Any, given: Activation) -> bool:
-                holder(given)[key] = bool(value)
+            def put(value: Any, into: dict[str, Any]) -> bool:
+                into[key] = bool(value)
                 return True
 
         case Form.INT:
 
-            def put(value: Any, given: Activation) -> bool:
-                holder(given)[key] = int(value)
+            def put(value: Any, into: dict[str, Any]) -> bool:
+                into[key] = int(value)
                 return True
 
         case Form.DOUBLE:
 
-            def put(value: Any, given: Activation) -> bool:
-                holder(given)[key] = float(value)
+            def put(value: Any, into: dict[str, Any]) -> bool:
+                into[key] = float(value)
                 return True
 
         case Form.TIME:
 
-            def put(value: Any, given: Activation) -> bool:
-                holder(given)[key] = time_text(int(value))
+            def put(value: Any, into: dict[str, Any]) -> bool:
+                into[key] = time_text(int(value))
                 return True
 
         case Form.EXTENSIONS:
 
-            def put(value: Any, given: Activation) -> bool:
+            def put(value: Any, into: dict[str, Any]) -> bool:
                 entries = dict(value)
-                given["ce"].update(entries)
+                into.update(entries)
                 return not any("\0" in k or "\0" in v for k, v in entries.items())
 
         case Form.JSON:
 
-            def put(value: Any, given: Activation) -> bool:
-                given[key] = found = _read(value)
+            def put(value: Any, into: dict[str, Any]) -> bool:
+                into[key] = found = _read(value)
                 shallow = value.count("[") + value.count("{") <= MAX_DATA_DEPTH
                 return not unfit(found) if not shallow or "\\u0000" in value else True
 
         case Form.VARIANT | Form.INFINITE:
 
-            def put(value: Any, given: Activation) -> bool:
-                given[key] = found = _json(value.toPython())
+            def put(value: Any, into: dict[str, Any]) -> bool:
+                into[key] = found = decoded(value.value, value.metadata)
                 return not unfit(found)
 
         case Form.BINARY:
 
-            def put(value: Any, given: Activation) -> bool:
-                holder(given)[key] = found = bytes(value)
+            def put(value: Any, into: dict[str, Any]) -> bool:
+                into[key] = found = bytes(value)
                 return b"\0" not in found
 
         case Form.TYPED:
-            timed = _holds_times(type_)
+            unfit_type = _holds_times(type_) or _holds_bool_keys(type_)
 
-            def put(value: Any, given: Activation) -> bool:
+            def put(value: Any, into: dict[str, Any]) -> bool:
                 typed = json.loads(value).get("v")
                 if typed is not None:
-                    holder(given)[key] = _typed(typed, type_)
-                return not timed and "\\u0000" not in value
+                    into[key] = _typed(typed, type_)
+                return not unfit_type and "\\u0000" not in value
 
     return put
-
-
-def _read(text: str) -> Any:
-    """JSON text that Spark wrote, numbers as doubles. There is one zero."""
-    if "-0" in text:
-        return json.loads(text, parse_int=_double, parse_float=_double)
-    return json.loads(text, parse_int=float)
 
 
 def _double(text: str) -> float:
     return float(text) + 0.0
 
 
+# made once: json.loads makes a decoder for each text that it is given with an option
+_decode = json.JSONDecoder(parse_int=float).raw_decode
+_decode_zeros = json.JSONDecoder(parse_int=_double, parse_float=_double).raw_decode
+
+
+def _read(text: str) -> Any:
+    """JSON text that Spark wrote, which holds no blanks; numbers as doubles. There is one zero."""
+    found, end = (_decode_zeros if "-0" in text else _decode)(text)
+    if end != len(text):
+        raise UnreadableError("not one JSON value")
+    return found
+
+
 def _json(value: Any) -> Any:
-    """A VARIANT's value as JSON has it: numbers are double; what JSON does not have is an error but for bytes."""
+    """A JSON value, its numbers as doubles."""
     match value:
-        case None | bool() | str() | bytes():
+        case bool():
             return value
-        case bytearray():
-            return bytes(value)
-        case int() | float() | Decimal():
+        case int() | float():
             return float(value) + 0.0
         case dict():
             return {k: _json(v) for k, v in value.items()}
         case list():
             return [_json(v) for v in value]
         case _:
-            raise UnreadableError(type(value).__name__)
+            return value
 
 
 def _holds_times(type_: CelType) -> bool:
     """Whether a value of the type may hold a timestamp, which not every engine may be given."""
     parts = [f.type for _, f in type_.fields] if isinstance(type_, Record) else list(type_.params)
     return type_ == t.TIMESTAMP or any(map(_holds_times, parts))
+
+
+_KEYS: Mapping[CelType, Callable[[str], Any]] = {t.INT: int, t.BOOL: lambda key: as_key(key == "true")}
+"""What JSON text makes texts of."""
+
+
+def _holds_bool_keys(type_: CelType) -> bool:
+    parts = [f.type for _, f in type_.fields] if isinstance(type_, Record) else list(type_.params)
+    return (type_.name == "map" and parts[:1] == [t.BOOL]) or any(map(_holds_bool_keys, parts))
 
 
 def _instant(text: str) -> Timestamp:
@@ -268,10 +284,13 @@ def _typed(value: Any, type_: CelType) -> Any:
     match type_:
         case CelType(name="list", params=(element,)):
             return None if None in value else [_typed(v, element) for v in value]
-        case CelType(name="map", params=(_, element)):
-            return {k: _typed(v, element) for k, v in value.items() if v is not None}
+        case CelType(name="map", params=(key, element)):
+            read_key = _KEYS.get(key, str)
+            return {read_key(k): _typed(v, element) for k, v in value.items() if v is not None}
         case t.DOUBLE:
             return float(value)
+        case CelType(name="single"):
+            return struct.unpack("<f", struct.pack("<f", float(value)))[0]
         case t.JSON:
             return _json(value)
         case t.INT | t.BOOL | t.STRING:

@@ -8,16 +8,15 @@ from typing import Literal, TypeAlias
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from tricel.compiler import CompileError, Diagnostic, Expr, Requirements, conjunction
-from tricel.compiler.celtypes import DYN, CelType
 
 from .activation import Job
-from .engines import ENGINES, Program, Refusal, prepare
+from .engines import ENGINES, Refusal
 from .fallback import ERROR, FALSE, MOST_JOBS, TRUE, Residual, fallback_column, fallback_outcomes
+from .frames import layout_of
 from .hoist import hoist
-from .layout import recognise
+from .jobs import job_of
 from .lowered import CompiledFilter, lower_filter
 from .reasons import NotNative
-from .session import takes_unpaired_surrogates
 from .sql import name as quoted
 
 OnError: TypeAlias = Literal["drop", "deliver", "fail"]
@@ -60,7 +59,7 @@ def column(compiled: CompiledFilter, df: DataFrame, *, engine: str | None = None
 def _fitted(df: DataFrame, compiled: CompiledFilter, engine: str | None) -> CompiledFilter:
     """The filter lowered for the layout of `df`; as it is where that is its layout already."""
     environment = compiled.checked.checked.environment
-    layout = recognise(df.schema, environment, check_json=takes_unpaired_surrogates(df.sparkSession))
+    layout = layout_of(df, environment)
     wanted = engine or compiled.engine
     if (layout, wanted) == (compiled.layout, compiled.engine):
         return compiled
@@ -82,18 +81,20 @@ def with_outcomes(df: DataFrame, filters: Mapping[str, CompiledFilter], *, engin
     packed = df
     for number, start in enumerate(range(0, len(left), MOST_JOBS)):
         pack, shared = f"__pack_{number}", left[start : start + MOST_JOBS]
-        packed = packed.withColumn(pack, _packed([fitted[name] for name in shared]))
+        together = [fitted[name] for name in shared]
+        native = F.expr(" + ".join(_coded(f.native_sql, i) for i, f in enumerate(together)))
+        # a column of its own: it is looked at again for each value that travels
+        packed = packed.withColumn(f"{pack}_native", native).withColumn(pack, _packed(together, f"{pack}_native"))
         for i, name in enumerate(shared):
             code = F.shiftright(F.col(pack), 2 * i).bitwiseAND(3)
             outcomes[name] = F.when(code != ERROR, code == TRUE)
     return packed.select(*(F.col(quoted(c)) for c in df.columns), *(outcomes[n].alias(n) for n in filters))
 
 
-def _packed(filters: Sequence[CompiledFilter]) -> Column:
-    """The outcomes of filters with a residual, by one Arrow pass."""
-    native = F.expr(" + ".join(_coded(f.native_sql, i) for i, f in enumerate(filters)))
+def _packed(filters: Sequence[CompiledFilter], native: str) -> Column:
+    """The outcomes of filters with a residual, by one Arrow pass; `native` is the column of their native parts'."""
     try:
-        return fallback_outcomes([_residual(f) for f in filters], native, filters[0].layout)
+        return fallback_outcomes([_residual(f) for f in filters], F.col(native), filters[0].layout)
     except NotNative as e:
         raise _refused(filters[0], e.reason) from e
 
@@ -119,23 +120,20 @@ def _condition(compiled: CompiledFilter, native_sql: str) -> Column:
 
 def _residual(compiled: CompiledFilter) -> Residual:
     """What the fallback evaluates of a filter: over values that Spark computes, where those are all that it reads."""
-    checked = compiled.checked.checked
     expr = conjunction(tuple(c.expr for c in compiled.residual))
     named_values = ENGINES[compiled.engine].named_values
     hoisted = hoist(expr, compiled.lowered, compiled.layout) if named_values else None
-    if hoisted is not None:
-        program = _program(compiled, hoisted.expr, dict.fromkeys((i.key for i in hoisted.inputs), DYN))
-        return Residual(Job((program,)), Requirements(), hoisted.inputs, hoisted.documents)
-    programs = tuple(_program(compiled, c.expr, dict(checked.environment.roots)) for c in compiled.residual)
-    needs = compiled.residual_requirements
-    return Residual(Job(programs, checked.json_extensions & needs.attributes), needs)
+    if hoisted is not None and not (hoisted.nests_lambdas and compiled.layout.quirks.loses_nested_lambdas):
+        job = _job(compiled, (hoisted.expr,), [i.key for i in hoisted.inputs])
+        return Residual(job, Requirements(), hoisted.inputs, hoisted.documents)
+    return Residual(_job(compiled, [c.expr for c in compiled.residual]), compiled.residual_requirements)
 
 
-def _program(compiled: CompiledFilter, expr: Expr, roots: dict[str, CelType]) -> Program:
-    program = prepare(expr, compiled.engine, roots)
-    if isinstance(program, Refusal):
-        raise _refused(compiled, program.reason)
-    return program
+def _job(compiled: CompiledFilter, exprs: Sequence[Expr], values: Sequence[str] | None = None) -> Job:
+    found = job_of(compiled, exprs, compiled.engine, values)
+    if isinstance(found, Refusal):
+        raise _refused(compiled, found.reason)
+    return found
 
 
 def _refused(compiled: CompiledFilter, reason: str) -> CompileError:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tricel.compiler import celtypes as t
-from tricel.compiler.nodes import Comprehension, MacroKind
+from tricel.compiler.nodes import Call, Comprehension, Expr, Ident, ListExpr, MacroKind, variables, walk
 
 from . import dynamic, made
 from .reasons import NotNative
@@ -16,6 +17,8 @@ from .sql import Sql, boolean, deepest, literal
 if TYPE_CHECKING:
     from .lower import Lowering
 
+MAX_TURNS = 10_000_000
+"""Turns that macros in one another may take over the lists of one event: about a second of Spark's time."""
 _LAMBDA_DEPTH = 3
 _NATIVE = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE, MacroKind.FILTER, MacroKind.MAP})
 
@@ -28,11 +31,56 @@ def comprehension(lowering: Lowering, e: Comprehension, scope: dict[str, Sql]) -
     """
     if e.second or e.macro not in _NATIVE:
         raise NotNative(f"the macro '{e.macro}' with {'two variables' if e.second else 'its own kind of result'}")
-    source = lowering.parts(e.range, scope)
+    sizes = [size for again in _ranged_again(e) if (size := _size(lowering, again, scope))]
+    source = _range(lowering, e.range, scope)
+    if not sizes:
+        return lowering.let(source, lambda s: _over(lowering, e, _items(lowering, s), scope))
+
+    def bounded(found: Sql) -> Sql:
+        items = replace(_items(lowering, found), cheap=False)
+        return lowering.let(items, lambda i: _bounded(i, sizes, _over(lowering, e, i, scope)))
+
+    return lowering.let(source, bounded)
+
+
+def _range(lowering: Lowering, e: Expr, scope: dict[str, Sql]) -> Sql:
+    source = lowering.parts(e, scope)
     if source.keys is not None:
         names = made.made_list([literal(k, t.STRING) for k in source.keys])
         source = made.when_certain(source.items or (), lowering.whole(names))
-    return lowering.let(lowering.whole(source), lambda s: _over(lowering, e, _items(lowering, s), scope))
+    return lowering.whole(source)
+
+
+def _ranged_again(e: Comprehension) -> Iterator[Expr]:
+    """What each turn of `e` ranges over, or looks through with `in`, that is no part of the turn's element.
+
+    Raises:
+        NotNative: where each turn chooses it anew, so that nothing bounds it.
+    """
+    bound = frozenset(n for c in walk(e) for n in variables(c))
+    for part in (*walk(e.body), *(walk(e.condition) if e.condition is not None else ())):
+        match part:
+            case Comprehension(range=again) | Call(function="@in", args=(_, again)):
+                names = {n.name for n in walk(again) if isinstance(n, Ident)}
+                if names and not names & bound and not isinstance(again, ListExpr):
+                    yield again
+                elif names & bound and names - bound:
+                    raise NotNative("each turn of a macro chooses what another goes over, which nothing bounds")
+
+
+def _size(lowering: Lowering, e: Expr, scope: dict[str, Sql]) -> str:
+    """How many elements or keys there are; empty for what has none."""
+    try:
+        return f"coalesce(array_size({_items(lowering, _range(lowering, e, scope)).text}), 0)"
+    except NotNative:
+        return ""
+
+
+def _bounded(items: Sql, sizes: Sequence[str], found: Sql) -> Sql:
+    """An error where macros in one another may take more than `MAX_TURNS` turns."""
+    most = sizes[0] if len(sizes) == 1 else f"greatest({', '.join(sizes)})"
+    text = f"CASE WHEN CAST(array_size({items.text}) AS BIGINT) * {most} <= {MAX_TURNS} THEN {found.text} END"
+    return replace(found, text=text, infix=False, joined_by="", truth="", cheap=False, depth=found.depth + 3)
 
 
 def _items(lowering: Lowering, source: Sql) -> Sql:

@@ -5,22 +5,24 @@ Nothing is asked while events are judged; only the pairs that erred are evaluate
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from tricel.compiler import requirements
+from tricel.compiler import Requirements, requirements
 
 from .activation import Activation, Input, Job, Reader, as_seen
-from .engines import OWN_ENGINE, Failure, Program, Refusal, prepare
+from .engines import OWN_ENGINE, Failure
 from .fallback import inputs_of
 from .fanout.join import OUTCOME, TRIGGER
-from .layout import recognise
+from .frames import layout_of
+from .jobs import job_of
 from .lowered import CompiledFilter
-from .session import takes_unpaired_surrogates
 from .sql import name as quoted
 from .worker import worker_column
 
@@ -35,34 +37,56 @@ def with_failures(pairs: DataFrame, filters: Mapping[str, CompiledFilter], error
     `error` STRING is the engine's text, `subexpression` STRING the innermost CEL that erred, empty where the engine
     cannot tell. `filters` are the filters by trigger, whose id is in the column `trigger`.
     """
-    some = next(iter(filters.values())).checked.checked
-    check_json = takes_unpaired_surrogates(pairs.sparkSession)
-    layout = recognise(pairs.drop(TRIGGER, OUTCOME).schema, some.environment, check_json=check_json)
-    needs = requirements([f.checked.checked.expr for f in filters.values()], some.environment)
-    inputs = inputs_of(needs, layout)
-    jobs = {id_: _job(f) for id_, f in filters.items()}
-    columns = [F.when(errored, c) for c in (F.col(TRIGGER), *(F.expr(i.travels) for i in inputs))]
-    found = worker_column(_explain, (jobs, tuple(replace(i, sql="") for i in inputs)), columns, _SHAPE)
-    kept = [F.col(quoted(c)) for c in pairs.columns]
-    return pairs.withColumn("__failure", found).select(*kept, "__failure.error", "__failure.subexpression")
+    return Explainer(filters).explained(pairs, errored)
+
+
+@dataclass(frozen=True)
+class Explainer:
+    """What explains the errors of some filters, by trigger. For any number of tables it is made once."""
+
+    filters: Mapping[str, CompiledFilter]
+
+    def explained(self, pairs: DataFrame, errored: Column) -> DataFrame:
+        """See `with_failures`."""
+        environment = next(iter(self.filters.values())).checked.checked.environment
+        layout = layout_of(pairs.drop(TRIGGER, OUTCOME), environment)
+        inputs = inputs_of(self._needs, layout)
+        columns = [F.when(errored, c) for c in (F.col(TRIGGER), *(F.expr(i.travels) for i in inputs))]
+        found = worker_column(_explain, (self._jobs, tuple(replace(i, sql="") for i in inputs)), columns, _SHAPE)
+        kept = [F.col(quoted(c)) for c in pairs.columns]
+        return pairs.withColumn("__failure", found).select(*kept, "__failure.error", "__failure.subexpression")
+
+    @cached_property
+    def _jobs(self) -> dict[str, bytes]:
+        """The programs, each pickled by itself: a worker unpickles those of the filters that erred there."""
+        return {id_: pickle.dumps(_job(f)) for id_, f in self.filters.items()}
+
+    @cached_property
+    def _needs(self) -> Requirements:
+        environment = next(iter(self.filters.values())).checked.checked.environment
+        return requirements([f.checked.checked.expr for f in self.filters.values()], environment)
 
 
 def _job(compiled: CompiledFilter) -> Job:
-    checked = compiled.checked.checked
-    program = prepare(checked.expr, compiled.engine, dict(checked.environment.roots))
-    if isinstance(program, Refusal):
-        program = prepare(checked.expr, OWN_ENGINE, dict(checked.environment.roots))
-    if not isinstance(program, Program):
-        raise TypeError("our own evaluator refuses nothing")
-    return Job((program,), checked.json_extensions)
+    for engine in (compiled.engine, OWN_ENGINE):
+        found = job_of(compiled, (compiled.checked.checked.expr,), engine)
+        if isinstance(found, Job):
+            return found
+    raise TypeError("our own evaluator refuses nothing")
 
 
-def _explain(jobs: Mapping[str, Job], inputs: tuple[Input, ...]) -> Callable[..., Any]:
-    read = Reader(inputs, attributes=True)
+def _explain(jobs: Mapping[str, bytes], inputs: tuple[Input, ...]) -> Callable[..., Any]:
+    read = Reader(inputs, attributes=True, whole=True)
+    made: dict[str, Job] = {}
+
+    def failure(id_: str, row: list[Any]) -> Failure:
+        if id_ not in made:
+            made[id_] = pickle.loads(jobs[id_])
+        return _failure(made[id_], read(row)[0])
 
     def explain(*columns: pd.Series) -> pd.DataFrame:
         rows = zip(*(c.tolist() for c in columns), strict=True)
-        found = [_failure(jobs[id_], read(row)[0]) if id_ is not None else None for id_, *row in rows]
+        found = [failure(id_, row) if id_ is not None else None for id_, *row in rows]
         texts = {"error": [f and f.text for f in found], "subexpression": [f and f.subexpression for f in found]}
         return pd.DataFrame(texts, dtype=object)
 

@@ -15,18 +15,25 @@ import pandas as pd
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from tricel.compiler import Requirements, together
+from tricel.compiler import celtypes as t
+from tricel.compiler.celtypes import CelType, Record
 
 from .activation import Activation, Form, Input, Job, Reader, Runner
 from .layout import Held, Layout
-from .lower import body_text, column
 from .lowered import around
-from .sparktypes import cel_type
+from .reasons import NotNative
+from .sparktypes import SINGLE, VARIANT, SparkType, cel_type
+from .stored import body_text, column
 from .worker import worker_column
 
 FALSE, TRUE, ERROR = 0, 1, 2
 """An outcome in two bits."""
 MOST_JOBS = 31
 """Filters whose outcomes fit one BIGINT."""
+_KEYS = (t.STRING, t.INT, t.BOOL)
+_VARIANTS = SparkType("array", element=VARIANT)
+_FIRST = 512
+"""Rows of a batch that are looked at for likeness."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +59,8 @@ def fallback_column(residual: Residual, layout: Layout) -> Column:
 def fallback_outcomes(residuals: Sequence[Residual], native: Column, layout: Layout) -> Column:
     """BIGINT: the outcomes of up to `MOST_JOBS` filters in one pass, two bits for each, the first in the lowest.
 
-    `native` holds the outcomes of their native parts in the same way: where one is false, its programs do not run.
+    `native` holds the outcomes of their native parts in the same way: where one is false, its programs do not run, and
+    where all are, nothing travels.
 
     Raises:
         NotNative: where a column that they read cannot travel.
@@ -60,7 +68,7 @@ def fallback_outcomes(residuals: Sequence[Residual], native: Column, layout: Lay
     columns, inputs = _travelling(residuals, layout)
     attributes = any("ce" in r.needs.roots for r in residuals)
     given = (tuple(r.job for r in residuals), inputs, attributes)
-    return worker_column(_many, given, [native, *columns], "bigint")
+    return worker_column(_many, given, [native, *(F.when(native != FALSE, c) for c in columns)], "bigint")
 
 
 def _travelling(residuals: Sequence[Residual], layout: Layout) -> tuple[list[Column], tuple[Input, ...]]:
@@ -76,13 +84,15 @@ def _travelling(residuals: Sequence[Residual], layout: Layout) -> tuple[list[Col
     return columns or [F.lit("")], tuple(replace(i, sql="") for i in (*whole, *values))
 
 
-def inputs_of(needs: Requirements, layout: Layout) -> tuple[Input, ...]:
+def inputs_of(needs: Requirements, layout: Layout, *, exact: bool = True) -> tuple[Input, ...]:
     """The columns that travel.
+
+    `exact`: a column in whose values something would be lost on the way must not travel.
 
     Raises:
         NotNative: for a column that cannot.
     """
-    found = []
+    found: list[Input] = []
     attributes = layout.attributes
     if attributes is not None:
         whole = "ce" in needs.whole
@@ -93,7 +103,21 @@ def inputs_of(needs: Requirements, layout: Layout) -> tuple[Input, ...]:
             found.append(Input(Form.EXTENSIONS, "", valid))
     for root in sorted({str(p[0]) for p in needs.paths}):
         found.extend(_payload(root, layout))
+    for given in found if exact else ():
+        why = lost(given.type) if given.kind is Form.TYPED else ""
+        if why:
+            raise NotNative(f"{why}, and '{given.key}' would have to travel whole")
     return tuple(found)
+
+
+def lost(type_: CelType) -> str:
+    """What JSON text does not tell of the values of a typed column; empty where it tells all."""
+    if type_ == t.JSON:
+        return "JSON text does not tell a VARIANT in a typed column from NULL, text and other numbers"
+    if type_.name == "map" and type_.params[0] not in _KEYS:
+        return f"a map's keys of type '{type_.params[0]}' are no keys in CEL"
+    parts = [f.type for _, f in type_.fields] if isinstance(type_, Record) else type_.params
+    return next((why for part in parts if (why := lost(part))), "")
 
 
 def _payload(root: str, layout: Layout) -> list[Input]:
@@ -101,10 +125,14 @@ def _payload(root: str, layout: Layout) -> list[Input]:
     if where is None:
         return []
     if where.held is Held.JSON_TEXT:
-        body = body_text(where, checked=layout.check_json)
+        body = body_text(where, checked=layout.quirks.takes_unpaired_surrogates)
         return [Input(Form.JSON, root, body), Input(Form.INFINITE, root, body)]
-    if where.column.type.name != "variant":
-        return [Input(Form.TYPED, root, where.column.text, cel_type(where.column.type))]
+    column_ = where.column
+    if column_.type == _VARIANTS:
+        whole = f"CASE WHEN forall({column_.text}, x -> x IS NOT NULL) THEN CAST({column_.text} AS VARIANT) END"
+        return [Input(Form.VARIANT, root, whole)]
+    if column_.type.name != "variant":
+        return [Input(Form.TYPED, root, column_.text, cel_type(column_.type, single=SINGLE))]
     return [Input(Form.VARIANT, root, where.column.text)]
 
 
@@ -133,26 +161,40 @@ def _rows(columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
 def _one(job: Job, inputs: tuple[Input, ...], attributes: bool) -> Callable[..., Any]:
     run, read = Runner(job), Reader(inputs, attributes=attributes)
 
-    def evaluate(*columns: Any) -> pd.Series:
-        outcomes = []
-        for row in _rows(columns):
-            given, fit = read(row)
-            outcomes.append(run(given, fit=fit))
-        return pd.Series(outcomes, dtype=object)
+    def outcome(row: tuple[Any, ...]) -> bool | None:
+        given, fit = read(row)
+        return run(given, fit=fit)
 
-    return evaluate
+    return lambda *columns: pd.Series(_each(_rows(columns), outcome, once=read.comparable), dtype=object)
 
 
 def _many(jobs: tuple[Job, ...], inputs: tuple[Input, ...], attributes: bool) -> Callable[..., Any]:
     runners, read = [Runner(job) for job in jobs], Reader(inputs, attributes=attributes)
 
-    def evaluate(native: pd.Series, *columns: Any) -> pd.Series:
-        packed = []
-        for asked, *row in _rows([native, *columns]):
-            packed.append(_packed(runners, asked, *read(row)) if asked else 0)
-        return pd.Series(packed, dtype="int64")
+    def outcomes(row: tuple[Any, ...]) -> int:
+        asked = row[0]
+        return _packed(runners, asked, *read(row[1:])) if asked else 0
 
-    return evaluate
+    return lambda *columns: pd.Series(_each(_rows(columns), outcomes, once=read.comparable), dtype="int64")
+
+
+def _each(rows: Iterator[tuple[Any, ...]], judge: Callable[[tuple[Any, ...]], Any], *, once: bool) -> list[Any]:
+    """What `judge` says of each row of a batch.
+
+    `once`: rows that are the same are judged once, as long as that pays: of the first rows some must be alike.
+    """
+    found: list[Any] = []
+    if once:
+        known: dict[tuple[Any, ...], Any] = {}
+        for row in rows:
+            outcome = known.get(row, known)
+            if outcome is known:
+                known[row] = outcome = judge(row)
+            found.append(outcome)
+            if len(known) > _FIRST and len(known) * 8 > len(found) * 7:
+                break
+    found.extend(map(judge, rows))
+    return found
 
 
 def _packed(runners: Sequence[Runner], asked: int, given: Activation | None, fit: bool) -> int:

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 from tricel.compiler import Checked, Expr, unparse
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType
-from tricel.compiler.nodes import Call, Ident, children, variables, walk, with_children
+from tricel.compiler.nodes import Call, Ident, Select, children, variables, walk, with_children
 
-from . import dynamic
+from . import dynamic, selection
 from .activation import Form, Input
 from .layout import Layout
 from .lower import Lowering
 from .reasons import NotNative
-from .sql import Sql
+from .sql import Sql, text_literal
 
 _FORMS: Mapping[CelType, Form] = {
     t.BOOL: Form.BOOL,
@@ -30,6 +30,7 @@ _FORMS: Mapping[CelType, Form] = {
     t.INT: Form.INT,
     t.DOUBLE: Form.DOUBLE,
     t.TIMESTAMP: Form.TIME,
+    t.JSON: Form.JSON,
 }
 _TRAVELLING: Mapping[Form, str] = {
     Form.INT: "CAST({} AS STRING)",
@@ -45,6 +46,12 @@ class Hoisted:
     expr: Expr
     inputs: tuple[Input, ...]
     documents: tuple[tuple[str, str], ...]
+
+    @property
+    def nests_lambdas(self) -> bool:
+        """Whether in its SQL one lambda may be inside another; each document is bound by one around all values."""
+        most = max((i.travels.count("->") for i in self.inputs), default=0)
+        return most + len(self.documents) > 1
 
 
 def hoist(e: Expr, checked: Checked, layout: Layout) -> Hoisted | None:
@@ -69,6 +76,10 @@ class _Hoist:
         named = self._named(e, wanted) if self._reads_roots_only(e, bound) else None
         if named is not None:
             return named
+        if isinstance(e, Select) and e.optional and self._reads_roots_only(e.operand, bound):
+            holder = self._narrowed(e)
+            if holder is not None:
+                return with_children(e, (holder,))
         inner = bound | variables(e)
         old = children(e)
         new = tuple(
@@ -96,9 +107,29 @@ class _Hoist:
                 value = lowering.let(value, lambda v: dynamic.read_as(v, wanted) or v)
         except NotNative:
             return None
-        form = Form.JSON if value.type == t.JSON and value.from_json else _FORMS.get(value.type)
+        if value.type == t.JSON_LIST:
+            value = Sql(f"CAST({value.text} AS VARIANT)", t.JSON, from_json=value.from_json)
+        return self._travels(e, lowering, value)
+
+    def _narrowed(self, e: Select) -> Expr | None:
+        """The object that an optional selection selects from, with no field but that one."""
+        lowering = Lowering(self.checked, self.layout)
+        try:
+            holder = lowering.lower(e.operand, {})
+            if holder.type != t.JSON:
+                return None
+            value = lowering.let(holder, lambda h: _with_one_field(h, e.field, selection.field(lowering, h, e.field)))
+        except NotNative:
+            return None
+        return self._travels(e, lowering, value)
+
+    def _travels(self, e: Expr, lowering: Lowering, value: Sql) -> Expr | None:
+        """The name of a value that Spark computes, or what the engine makes of it; None where it cannot travel."""
+        form = _FORMS.get(value.type)
         if form is None:
             return None
+        if form is Form.JSON and not value.from_json:
+            form = Form.VARIANT
         self.documents.update((key, sql.text) for key, sql in lowering.documents.items())
         name = _name(e, form)
         for kind in (form, Form.INFINITE) if form is Form.JSON else (form,):
@@ -106,6 +137,12 @@ class _Hoist:
             self.inputs[given.field] = given
         ident = Ident(name, id=e.id, span=e.span)
         return Call("timestamp", (ident,)) if form is Form.TIME else ident
+
+
+def _with_one_field(holder: Sql, field: str, value: Sql) -> Sql:
+    one = f"to_variant_object(named_struct({text_literal(field)}, {value.text}))"
+    narrow = f"CASE WHEN {value.text} IS NOT NULL THEN {one} ELSE parse_json('{{}}') END"
+    return Sql(f"CASE WHEN {dynamic.is_object(holder)} THEN {narrow} END", t.JSON, from_json=holder.from_json)
 
 
 def _name(e: Expr, form: Form) -> str:

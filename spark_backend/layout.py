@@ -72,16 +72,25 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """Where everything is. `taken` are column names in lower case, which variables of the SQL must avoid.
+class Quirks:
+    """What a session does otherwise than Spark's newest release.
 
-    `check_json`: the session's parser takes JSON that is none, so JSON text is checked first (see `jsontext`).
+    `takes_unpaired_surrogates`: its parser takes JSON that is none, so JSON text is checked first (see `jsontext`).
+    `loses_nested_lambdas`: it cannot run a Python UDF among whose arguments one lambda is inside another.
     """
+
+    takes_unpaired_surrogates: bool = False
+    loses_nested_lambdas: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where everything is, in what session. `taken` are column names in lower case, which the SQL's variables avoid."""
 
     attributes: Attributes | None
     roots: Mapping[str, Root]
     taken: frozenset[str] = frozenset()
-    check_json: bool = False
+    quirks: Quirks = Quirks()
 
     def environment(self, base: Environment) -> Environment:
         """`base` with the types that the columns have."""
@@ -90,17 +99,20 @@ class Layout:
                 base = base.with_root(root, cel_type(where.column.type, root))
         ce = base.root("ce")
         if self.attributes is not None and isinstance(ce, Record):
-            base = base.with_root("ce", _typed_attributes(ce, self.attributes))
+            typed = _typed_attributes(ce, self.attributes)
+            base = base if typed is ce else base.with_root("ce", typed)
         return base
 
 
 def _typed_attributes(ce: Record, attributes: Attributes) -> Record:
+    """`ce` with the columns that are no text; `ce` itself where there are none."""
+    declared = dict(ce.fields)
     extra = tuple(
         (n, Field(cel_type(c.type, n)))
         for n, c in attributes.columns.items()
-        if n not in dict(ce.fields) and cel_type(c.type, n) != t.STRING
+        if n not in declared and cel_type(c.type, n) != t.STRING
     )
-    return Record(ce.name, fields=(*ce.fields, *extra), others=ce.others)
+    return Record(ce.name, fields=(*ce.fields, *extra), others=ce.others) if extra else ce
 
 
 _CORE: Mapping[str, CelType] = {n: f.type for n, f in CONTEXT_ATTRIBUTES.fields}
@@ -117,8 +129,8 @@ DEFAULT = Layout(
 """Flat columns, an `extensions` map, `data` as JSON text: what `tricel compile` shows."""
 
 
-def recognise(schema: Any, environment: Environment = CLOUD_EVENT, *, check_json: bool = False) -> Layout:
-    """The layout of a DataFrame with this `pyspark.sql.types.StructType`, in a session that is as `check_json` says.
+def recognise(schema: Any, environment: Environment = CLOUD_EVENT, quirks: Quirks = Quirks()) -> Layout:
+    """The layout of a DataFrame with this `pyspark.sql.types.StructType`.
 
     Raises:
         LayoutError: where a column is ambiguous or of a type that cannot hold its root.
@@ -130,7 +142,7 @@ def recognise(schema: Any, environment: Environment = CLOUD_EVENT, *, check_json
     for root, type_ in environment.roots:
         if root != "ce" and root in columns:
             roots[root] = _root(columns[root], type_, attributes)
-    return Layout(attributes, roots, frozenset(n.lower() for n in columns), check_json)
+    return Layout(attributes, roots, frozenset(n.lower() for n in columns), quirks)
 
 
 def _attributes(columns: Mapping[str, Column]) -> Attributes:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .failure import RunError
-from .jsontext import VALIDATES
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -108,16 +107,6 @@ def _session(master: str | None, settings: dict[str, str], given: bool) -> Spark
     ):
         session.sparkContext.pythonExec = sys.executable
     return session
-
-
-def takes_unpaired_surrogates(spark: SparkSession) -> bool:
-    """Whether the session's JSON parser takes an unpaired surrogate escape, which is no text (see `jsontext`)."""
-    from pyspark.errors import PySparkException
-
-    try:
-        return str(spark.conf.get(VALIDATES)).lower() != "true"
-    except PySparkException:  # a release without the setting
-        return True
 
 
 def _quiet_logging() -> str:

@@ -64,14 +64,24 @@ def spark_type(data_type: Any) -> SparkType:
             return SparkType(kind.split("(")[0].split(" ")[0])
 
 
-def cel_type(s: SparkType, label: str = "data") -> CelType:
-    """The CEL type of a Spark type: `decimal` reads as double, an unknown type as dyn, which nothing lowers."""
+SINGLE = CelType("single")
+"""A float of 32 bits where it must be told from a double: its JSON text is the text of another double."""
+
+
+def cel_type(s: SparkType, label: str = "data", *, single: CelType = t.DOUBLE) -> CelType:
+    """The CEL type of a Spark type: `decimal` reads as double, an unknown type as dyn, which nothing lowers.
+
+    `single` is the type of a `float`.
+    """
     match s.name:
         case "struct":
-            return Record(label, fields=tuple((n, Field(cel_type(f, f"{label}.{n}"))) for n, f in s.fields))
+            fields = tuple((n, Field(cel_type(f, f"{label}.{n}", single=single))) for n, f in s.fields)
+            return Record(label, fields=fields)
         case "array" if s.element is not None:
-            return t.list_of(cel_type(s.element, f"{label}[]"))
+            return t.list_of(cel_type(s.element, f"{label}[]", single=single))
         case "map" if s.key is not None and s.value is not None:
-            return t.map_of(cel_type(s.key, label), cel_type(s.value, f"{label}[]"))
+            return t.map_of(cel_type(s.key, label), cel_type(s.value, f"{label}[]", single=single))
+        case "float":
+            return single
         case _:
             return _SCALARS.get(s.name, t.DYN)

@@ -22,10 +22,9 @@ from tricel.compiler.interpreter.values import Duration, Timestamp, TypeValue, U
 from tricel.compiler.literals import quoted, quoted_bytes
 from tricel.compiler.names import resolve
 from tricel.compiler.nodes import EQUALS, NOT_EQUALS, Call, Expr, conjunction, conjuncts, renumber
-from tricel.compiler.unparse import unparse
 from tricel.spark_backend import column
 from tricel.spark_backend.engines import DEFAULT_ENGINE
-from tricel.spark_backend.layout import recognise
+from tricel.spark_backend.frames import layout_of
 from tricel.spark_backend.lowered import CompiledFilter, Conjunct, lower_filter
 
 TOGETHER = 100
@@ -122,11 +121,11 @@ def ask(case: Case, frame: DataFrame) -> Question | Outcome:
         return Outcome(case, Way.CHECKED)
     asked, passes = _asked(case, resolve(parsed, case.environment))
     asked = renumber(asked)
-    layout = recognise(frame.schema, case.environment)
+    layout = layout_of(frame, case.environment)
     types = check(asked, case.environment, source)
     if not case.checked and errors(types.diagnostics):
         checked = CheckedFilter(Checked(asked, case.environment, {}, {}, frozenset(), ()), source, "cel", ())
-        whole = Conjunct(asked, unparse(asked), native=False, reason="the case sets the checker aside")
+        whole = Conjunct(asked, native=False, reason="the case sets the checker aside")
         return Question(case, CompiledFilter(checked, checked.checked, layout, DEFAULT_ENGINE, (whole,)), passes)
     if errors(types.diagnostics):
         return _refused(case, errors(types.diagnostics)[0].message)

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tricel.spark_backend.activation import Job, Runner
-from tricel.spark_backend.engines import Refusal, prepare
+from tricel.spark_backend.engines import Refusal
 from tricel.spark_backend.envelope import Event, is_blank, read_event
+from tricel.spark_backend.jobs import job_of
 from tricel.spark_backend.lowered import CompiledFilter
 
 
@@ -54,8 +55,7 @@ def evaluate_lines(
 
 
 def _job(compiled: CompiledFilter, engine: str) -> Job:
-    checked = compiled.checked.checked
-    program = prepare(checked.expr, engine, dict(checked.environment.roots))
-    if isinstance(program, Refusal):
-        raise ValueError(program.reason)
-    return Job((program,), checked.json_extensions)
+    found = job_of(compiled, (compiled.checked.checked.expr,), engine)
+    if isinstance(found, Refusal):
+        raise ValueError(found.reason)
+    return found

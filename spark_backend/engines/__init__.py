@@ -12,7 +12,7 @@ from tricel.compiler.nodes import Call, Expr, Has, Ident, Lit, LitKind, Select, 
 from tricel.compiler.unparse import unparse
 
 from . import cel_expr, cel_python, own
-from .model import Failure
+from .model import Failure, OutOfTurnsError
 
 __all__ = ["DEFAULT_ENGINE", "ENGINES", "OWN_ENGINE", "Failure", "Program", "Refusal", "prepare"]
 
@@ -77,8 +77,12 @@ class Program:
 
         def outcome(activation: Activation, fit: bool | None) -> bool | Failure:
             try:
-                if fit or not (unfit := engine.unfit(activation)):
-                    return evaluate(activation)
+                unfit = "" if fit else engine.unfit(activation)
+                if not unfit:
+                    try:
+                        return evaluate(activation)
+                    except OutOfTurnsError as e:
+                        unfit = str(e)
                 if not engine.substituted:
                     return Failure(unfit)
                 return own.compile_text(self.cel, self.roots)(activation)

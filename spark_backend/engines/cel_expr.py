@@ -12,12 +12,16 @@ from typing import Any
 from tricel.compiler.functions import FAMILIES
 from tricel.compiler.interpreter.values import Timestamp
 from tricel.compiler.names import TYPE_NAMES
-from tricel.compiler.nodes import Call, Comprehension, Expr, Ident, Lit, MacroKind, Select, walk
+from tricel.compiler.nodes import Bind, Call, Comprehension, Expr, Ident, Lit, MacroKind, Select, walk
 
-from .model import Failure
+from .loops import repeats
+from .model import Failure, OutOfTurnsError
 
 MAX_DATA_DEPTH = 500
 """Levels of lists and maps in a value that is given to the engine."""
+MAX_TURNS = 10_000
+"""Turns of macros in one evaluation, which the engine ends then."""
+_SPENT = "Iteration budget exceeded"
 
 
 _MACROS = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE, MacroKind.MAP, MacroKind.FILTER})
@@ -35,6 +39,7 @@ _DIFFERS = {
 """Functions that the engine answers otherwise than the language's definition, or slowly, each with the difference."""
 
 
+_SEARCHES = frozenset({"contains", "indexOf", "lastIndexOf", "replace"})
 _BUILDS = frozenset(
     {"_+_", "join", "replace", "lowerAscii", "upperAscii", "reverse", "string", "bytes", "base64.encode"}
 )
@@ -43,10 +48,16 @@ _BUILDS = frozenset(
 
 def refuses(expr: Expr) -> str:
     """Why the engine would answer differently from CEL, or build without bound; empty when it would do neither."""
+    if repeats(expr):
+        return "it does not bound what the turns of a macro read"
     for node in walk(expr):
         match node:
             case Comprehension(macro=MacroKind.MAP, body=body) if any(map(_builds, walk(body))):
                 return "it does not bound what a macro builds"
+            case Bind(value=value) if any(map(_builds, walk(value))):
+                return "it does not bound what variables build of one another"
+            case Call(function=function, args=args) if function in _SEARCHES and not isinstance(args[0], Lit):
+                return f"'{function}': its time grows with the product of two texts"
             case Lit(value=str() | bytes() as value) if b"\0" in _bytes(value):
                 return "it cuts strings at NUL, and the expression holds one"
             case Ident(name=name) if "." in name and name not in TYPE_NAMES:
@@ -101,11 +112,17 @@ def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any
         raise ValueError(reason.removeprefix("ERROR: <input>:-1:-1: ")) from e
 
     def evaluate(activation: Mapping[str, Any]) -> bool | Failure:
-        found = expression.eval(data=activation)
+        try:
+            found = expression.eval(data=activation)
+        except RuntimeError as e:
+            if _SPENT in str(e):
+                raise OutOfTurnsError(f"a macro takes more than {MAX_TURNS:,} turns") from e
+            raise
+        value = found.value()
+        if value is True or value is False:
+            return value
         kind = found.type().name()
-        if kind == "BOOL":
-            return bool(found.value())
-        return Failure(str(found.value()) if kind == "ERROR" else f"the result is {kind.lower()}, not bool")
+        return Failure(str(value) if kind == "ERROR" else f"the result is {kind.lower()}, not bool")
 
     return evaluate
 

@@ -11,3 +11,7 @@ class Failure:
 
     text: str
     subexpression: str = ""
+
+
+class OutOfTurnsError(Exception):
+    """The engine ends macros after so few turns that it does not answer what others answer."""

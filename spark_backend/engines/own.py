@@ -32,7 +32,7 @@ def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any
 
     def evaluate(activation: Mapping[str, Any]) -> bool | Failure:
         try:
-            found = program(_with_instants({root: activation[root] for root in roots if root in activation}))
+            found = program(_with_instants(activation))
         except CelError as e:
             return Failure(str(e), unparse(e.expr) if e.expr is not None else "")
         return found if isinstance(found, bool) else Failure(f"the result is {kind(found)}, not bool")

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tricel.compiler import check_filter, errors
 from tricel.spark_backend import column
-from tricel.spark_backend.layout import recognise
+from tricel.spark_backend.frames import layout_of
 from tricel.spark_backend.lowered import CompiledFilter, lower_filter
 
 pytestmark = pytest.mark.spark
@@ -97,7 +97,7 @@ def compiled(expression: str, frame: DataFrame) -> CompiledFilter | None:
     if checked is None:
         assert errors(diagnostics)
         return None
-    return lower_filter(checked, recognise(frame.schema))
+    return lower_filter(checked, layout_of(frame))
 
 
 def as_fallback(whole: CompiledFilter) -> CompiledFilter:

@@ -8,13 +8,15 @@ from dataclasses import replace
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
 from tricel.spark_backend import column, where
 from tricel.spark_backend.columns import with_outcomes
 from tricel.spark_backend.engines import ENGINES, Program, Refusal, prepare
-from tricel.spark_backend.layout import recognise
+from tricel.spark_backend.fallback import _each
+from tricel.spark_backend.frames import layout_of
 from tricel.spark_backend.lowered import CompiledFilter, lower_filter
 
-from tricel import compile_filter
+from tricel import CompileError, compile_filter
 
 TIME = datetime.datetime(2024, 1, 2, 3, 4, 5, tzinfo=datetime.UTC)
 ROWS = [
@@ -40,8 +42,96 @@ CASES: list[tuple[str, list[bool | None]]] = [
 
 def as_fallback(text: str, frame: DataFrame, engine: str = "cel-expr-python") -> CompiledFilter:
     """The filter for the frame, with nothing native."""
-    lowered = lower_filter(compile_filter(text).checked, recognise(frame.schema), engine)
+    lowered = lower_filter(compile_filter(text).checked, layout_of(frame), engine)
     return replace(lowered, conjuncts=tuple(replace(c, native=False, reason="asked for") for c in lowered.conjuncts))
+
+
+ODD = "named_struct('l', {l}, 'v', {v}, 's', named_struct('v', parse_json('1')))"
+ODD_ROWS = (
+    ("array(parse_json('1'), parse_json('null'))", 'parse_json(\'{"a": 1e400, "b": -0.0}\')'),
+    ("array(parse_json('1'), NULL)", "CAST(CAST(0.1 AS FLOAT) AS VARIANT)"),
+    ("NULL", "CAST(DATE'2024-01-02' AS VARIANT)"),
+    ("array(CAST(CAST(0.1 AS FLOAT) AS VARIANT))", "CAST(12345678901234567890123456789.123456789 AS VARIANT)"),
+)
+ODD_CASES: list[tuple[str, list[bool | None]]] = [
+    # a list that holds NULL is as good as absent; JSON null is an element
+    ("data.l.exists(i, v, v == null)", [True, None, None, False]),
+    ("data.l.exists(i, v, i == 0 && v == 1.0)", [True, None, None, False]),
+    ("data.l.exists(i, v, v == 0.10000000149011612)", [False, None, None, True]),
+    ("data.v.exists(k, x, k == 'a' && x > 1e308)", [True, None, None, None]),
+    ("data.v.exists(k, x, k == 'b' && string(x) == '0')", [True, None, None, None]),
+    ("data.v.?a.orValue(0.0) > 1e308", [True, None, None, None]),
+    ("string(data.v) == '0.10000000149011612'", [None, True, None, False]),
+    ("string(data.v) == '1.2345678901234568e+28'", [None, False, None, True]),
+    ("sets.contains([data.s.v], [1.0])", [True, True, True, True]),
+]
+WHOLE_CASES = [
+    ("n: MAP<INT, STRING>", "map(7, 'seven')", "data.n.exists(k, v, k == 7 && v == 'seven')", True),
+    ("n: MAP<INT, STRING>", "map(7, 'seven')", "data.n.exists(k, v, type(k) == string)", False),
+    ("n: MAP<BOOLEAN, STRING>", "map(true, 'yes')", "data.n.exists(k, v, k == true && v == 'yes')", True),
+    ("n: STRUCT<x: FLOAT>", "named_struct('x', CAST(0.1 AS FLOAT))", "[data.n] == [{'x': 0.10000000149011612}]", True),
+    ("n: MAP<DATE, STRING>", "map(DATE'2024-01-02', 'x')", "data.n.exists(k, v, v == 'x')", "keys"),
+    ("n: STRUCT<v: VARIANT>", "named_struct('v', parse_json('1'))", "sets.contains([data.n], [1])", "VARIANT"),
+]
+
+
+OPTIONALS: list[tuple[str, str, bool | None]] = [
+    ('{"a": {"x": 1}, "b": 2}', "data.?a.x.orValue(0.0) == 1.0", True),
+    ('{"b": 2}', "data.?a.x.orValue(0.0) == 0.0", True),
+    ('{"a": null}', "data.?a.hasValue() && data.?a.orValue(1.0) == null", True),
+    ('{"a": 1e400}', "data.?a.orValue(0.0) > 1e308", True),
+    ('{"a": "Infinity"}', "data.?a.orValue(0.0) == 'Infinity'", True),
+    ('{"a": -0.0}', "string(data.?a.orValue(1.0)) == '0'", True),
+    ('{"it s": 5}', "data[?'it s'].orValue(0.0) == 5.0", True),
+    ("[1]", "data.?a.hasValue()", None),
+    ("null", "data.?a.hasValue()", None),
+    ("not JSON", "data.?a.hasValue()", None),
+    ('{"a": {"b": {}}}', "data.a.?b.c.hasValue()", False),
+    ('{"a": 5}', "data.a.?b.hasValue()", None),
+    ('{"b": 5}', "data.a.?b.hasValue()", None),
+]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("layout", ["JSON text", "VARIANT"])
+def test_an_optional_selection_needs_its_field_alone(spark: SparkSession, layout: str) -> None:
+    frame = spark.createDataFrame(
+        [(str(i), body) for i, (body, _, _) in enumerate(OPTIONALS)], "id STRING, data STRING"
+    )
+    if layout == "VARIANT":
+        frame = frame.withColumn("data", F.try_parse_json("data"))
+    filters = {f"c{i}": as_fallback(text, frame) for i, (_, text, _) in enumerate(OPTIONALS)}
+    rows = {r["id"]: r for r in with_outcomes(frame, filters).collect()}
+    assert [expected for _, _, expected in OPTIONALS] == [rows[str(i)][f"c{i}"] for i in range(len(OPTIONALS))]
+
+
+@pytest.mark.spark
+def test_variants_in_typed_columns(spark: SparkSession) -> None:
+    frame = spark.sql(
+        " UNION ALL ".join(
+            f"SELECT '{i}' AS id, {ODD.format(l=f'CAST({list_} AS ARRAY<VARIANT>)', v=v)} AS data"
+            for i, (list_, v) in enumerate(ODD_ROWS)
+        )
+    )
+    filters = {f"c{i}": compile_filter(text) for i, (text, _) in enumerate(ODD_CASES)}
+    found = sorted(with_outcomes(frame, filters).select("id", *filters).collect())
+    wrong = [
+        (text, e, [r[i + 1] for r in found]) for i, (text, e) in enumerate(ODD_CASES) if [r[i + 1] for r in found] != e
+    ]
+    assert wrong == []
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("schema", "sql", "text", "expected"), WHOLE_CASES)
+def test_typed_columns_travel_whole_or_not_at_all(
+    spark: SparkSession, schema: str, sql: str, text: str, expected: bool | str
+) -> None:
+    frame = spark.sql(f"SELECT '1' AS id, named_struct('n', {sql}) AS data")
+    if isinstance(expected, str):
+        with pytest.raises(CompileError, match=expected):
+            column(compile_filter(text), frame)
+    else:
+        assert expected is frame.select(column(as_fallback(text, frame), frame)).collect()[0][0]
 
 
 AB: list[bool | None] = [False, True, False, False]
@@ -64,7 +154,7 @@ def test_several_residuals_share_one_pass(spark: SparkSession) -> None:
     mixed = [('ce.type == "aaaa" && data.a == data.b', [True, False, False, False]), ('ce.type == "ab"', AB)]
     several = [*CASES, *mixed, ('data.nothing == 1.0 && ce.type == "ab"', [False, None, False, False])] * 4
     filters = [as_fallback(text, frame) for text, _ in several]
-    filters[9::11] = [lower_filter(f.checked, recognise(frame.schema)) for f in filters[9::11]]
+    filters[9::11] = [lower_filter(f.checked, layout_of(frame)) for f in filters[9::11]]
     selected = with_outcomes(frame.select("*"), {f"c{i}": f for i, f in enumerate(filters)})
     selected = selected.select("id", *(f"c{i}" for i in range(len(filters))))
     found = sorted(selected.collect())
@@ -74,6 +164,22 @@ def test_several_residuals_share_one_pass(spark: SparkSession) -> None:
     assert wrong == []
     plan = selected._jdf.queryExecution().executedPlan().toString()
     assert 2 == len(set(re.findall(r"pythonUDF\d+#\d+", plan))), "44 filters are two packs"
+
+
+@pytest.mark.parametrize(("different", "judged"), [(10, 10), (400, 400), (10_000, 10_000)])
+def test_rows_that_a_batch_repeats_are_judged_once(different: int, judged: int) -> None:
+    seen = []
+
+    def judge(row: tuple[int, ...]) -> int:
+        seen.append(row)
+        return row[0] * 2
+
+    rows = [(i % different,) for i in range(10_000)]
+    assert [row[0] * 2 for row in rows] == _each(iter(rows), judge, once=True)
+    assert judged == len(seen)
+    seen.clear()
+    assert [row[0] * 2 for row in rows] == _each(iter(rows), judge, once=False)
+    assert 10_000 == len(seen)
 
 
 @pytest.mark.spark

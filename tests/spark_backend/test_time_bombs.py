@@ -118,15 +118,72 @@ def test_what_may_take_too_long_is_bounded() -> None:
         ("data.w.map(x, [x].join(data.s)).size() == 1", True),
         ("data.w.map(x, x.reverse() + x).size() == 1", True),
         ("data.l.map(x, x + 1.0).size() == 1", False),
-        ("data.w.exists(x, data.s + x == 'b')", False),
+        ("data.w.exists(x, data.s + x == 'b')", True),
+        ("data.l.all(x, data.g == data.g)", True),
+        ("data.l.all(x, x in data.l)", True),
+        ("data.l.all(x, x in [1.0, 2.0])", False),
+        ("data.l.exists(x, x == data.k)", True),
+        ("data.l.exists(x, x.sku == 'a' && x.name.contains('b'))", False),
+        ("data.l.all(x, size(data.s) > 1)", True),
+        ("data.l.all(x, size(x) > 1)", False),
+        ("data.l.all(x, data.s.indexOf('b') == -1)", True),
+        ("data.l.all(x, x.items.exists(y, y.n + 'a' == 'ba'))", False),
+        ("data.l.all(x, x.items.exists(y, x.s.trim() != ''))", True),
+        ("data.l.all(x, {data.s: 1}.size() == 1)", True),
+        ("cel.bind(v, data.s, data.l.all(x, v.size() > 1))", True),
+        ("data.l.all(x, cel.bind(v, x.s, v.size() > 1))", False),
+        ("cel.bind(v, data.s + data.s, v + v != 'a')", True),
+        ("data.s.contains(data.t)", True),
+        ("data.s.contains('b')", False),
+        ("data.?a.optMap(v, v + 1.0).orValue(2.0) > 1.0", False),
     ],
 )
-def test_a_macro_that_builds_is_left_to_the_evaluator_that_bounds_it(text: str, own: bool) -> None:
+def test_what_an_engine_does_not_bound_is_left_to_the_evaluator_that_does(text: str, own: bool) -> None:
     checked, _ = check_filter(text)
     assert checked is not None
     program = prepare(checked.checked.expr, "cel-expr-python", dict(checked.checked.environment.roots))
     assert isinstance(program, Program)
     assert own is (program.engine == OWN_ENGINE)
+
+
+@pytest.mark.parametrize("engine", ["cel-expr-python", OWN_ENGINE])
+def test_a_list_longer_than_the_engine_takes_is_answered(engine: str) -> None:
+    checked, _ = check_filter("data.l.all(x, x >= 0.0)")
+    assert checked is not None
+    program = prepare(checked.checked.expr, engine, dict(checked.checked.environment.roots))
+    assert isinstance(program, Program)
+    assert program.engine == engine
+    assert program({"data": {"l": [1.0] * 20_000}}) is True
+
+
+NATIVE_BOMBS: list[tuple[str, list[bool | None]]] = [
+    ("data.l.exists(x, data.l.exists(y, x + y < 0.0))", [None, False]),
+    ("data.l.all(x, x in data.l)", [None, True]),
+    ("data.m.all(k, data.l.exists(y, y == 1.0 && k != 'z'))", [None, True]),
+    ("cel.bind(v, data.l, v.all(x, v.exists(y, x == y)))", [None, True]),
+    ("data.l.all(x, x >= 0.0)", [True, True]),
+    ("data.ll.exists(x, x.exists(y, y < 0.0))", [False, False]),
+]
+
+
+@pytest.mark.spark
+def test_macros_in_one_another_are_bounded_in_spark_too(spark: SparkSession) -> None:
+    """A hundred thousand elements would be ten thousand million turns."""
+    rows = []
+    for n in (ELEMENTS, 50):
+        numbers = [float(i) for i in range(n)]
+        payload = {"l": numbers, "m": {f"k{i}": 1 for i in range(n)}, "ll": [[1.0] * 10] * n}
+        rows.append((str(n), json.dumps(payload)))
+    frame = spark.createDataFrame(rows, "id STRING, data STRING").coalesce(1)
+    filters = {f"c{i}": compile_filter(text) for i, (text, _) in enumerate(NATIVE_BOMBS)}
+    assert [[], [], [], [], [], []] == [list(f.residual) for f in filters.values()]
+    found = {row["id"]: row for row in with_outcomes(frame, filters).collect()}
+    outcomes = [[found[str(ELEMENTS)][c], found["50"][c]] for c in filters]
+    assert [expected for _, expected in NATIVE_BOMBS] == outcomes
+
+
+def test_what_each_turn_chooses_is_not_ranged_over_in_spark() -> None:
+    assert compile_filter("data.l.exists(x, data.k[x].exists(y, y == 1.0))").residual
 
 
 @pytest.mark.spark

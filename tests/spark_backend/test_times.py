@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tricel.compiler import check_filter, rfc3339
 from tricel.spark_backend import column
-from tricel.spark_backend.layout import recognise
+from tricel.spark_backend.frames import layout_of
 from tricel.spark_backend.lowered import CompiledFilter, lower_filter
 
 pytestmark = pytest.mark.spark
@@ -160,7 +160,7 @@ def compiled(expression: str, frame: DataFrame) -> CompiledFilter:
     """The expression lowered for the frame."""
     checked, diagnostics = check_filter(expression)
     assert checked is not None, diagnostics
-    return lower_filter(checked, recognise(frame.schema))
+    return lower_filter(checked, layout_of(frame))
 
 
 @pytest.mark.usefixtures("session")

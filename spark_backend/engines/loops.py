@@ -1,0 +1,92 @@
+"""What the turns of a macro may do again and again: an engine that counts turns alone does not bound it.
+
+A turn that reads its own element reads, with all others, no more than the data. A turn that reads something as long as
+the data, as in `data.list.all(x, x in data.list)`, reads the data as often as there are turns.
+"""
+
+from __future__ import annotations
+
+from tricel.compiler.nodes import (
+    ADD,
+    AND,
+    CONDITIONAL,
+    EQUALS,
+    IN,
+    INDEX,
+    NOT_EQUALS,
+    OPTIONAL_INDEX,
+    OR,
+    Bind,
+    Call,
+    Comprehension,
+    Expr,
+    Ident,
+    ListExpr,
+    Lit,
+    MacroKind,
+    MapExpr,
+    children,
+    walk,
+)
+
+_ARITHMETIC = frozenset({"_-_", "_*_", "_/_", "_%_", "-_"})
+_ORDER = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
+_QUICK = (
+    _ARITHMETIC
+    | _ORDER
+    | {AND, OR, "!_", CONDITIONAL, INDEX, OPTIONAL_INDEX, "type", "dyn", "bool", "startsWith", "endsWith"}
+    | {"hasValue", "value", "orValue", "or", "optional.of", "optional.none", "optional.ofNonZeroValue"}
+    | {"math.abs", "math.ceil", "math.floor", "math.round", "math.trunc", "math.sign", "math.sqrt"}
+    | {"math.isNaN", "math.isInf", "math.isFinite"}
+)
+"""Functions that take no longer for a long text or list, or read it as quickly as memory is read."""
+_OPTIONAL = frozenset({MacroKind.OPT_MAP, MacroKind.OPT_FLAT_MAP})
+_NUMBERS = _ARITHMETIC - {"_-_"} | _ORDER | {"size", "!_"}
+
+
+def repeats(e: Expr, own: frozenset[str] = frozenset(), *, looped: bool = False) -> bool:
+    """Whether a macro in `e` reads, again in each turn, what may be as long as the data.
+
+    `own` are the variables that hold another part of the data in each turn; `looped`: `e` is in a macro.
+    """
+    match e:
+        case Comprehension(macro=macro) if macro not in _OPTIONAL:
+            fresh = not looped or _names(e.range) <= own
+            inner = frozenset({e.variable} | ({e.second} if e.second else set())) if fresh else frozenset[str]()
+            parts = (e.body,) if e.condition is None else (e.condition, e.body)
+            return repeats(e.range, own, looped=looped) or any(repeats(p, inner, looped=True) for p in parts)
+        case Comprehension(range=value, variable=variable, body=body) | Bind(value=value, variable=variable, body=body):
+            kept = own | {variable} if looped and _names(value) <= own else own - {variable}
+            return repeats(value, own, looped=looped) or repeats(body, kept, looped=looped)
+        case Call() if looped and _is_long(e, own):
+            return True
+        case MapExpr(entries=entries) if looped and not all(_names(x.key) <= own for x in entries):
+            return True
+        case _:
+            return any(repeats(c, own, looped=looped) for c in children(e))
+
+
+def _is_long(e: Call, own: frozenset[str]) -> bool:
+    args = e.args if e.target is None else (e.target, *e.args)
+    if e.function in _QUICK or e.function.startswith("get"):
+        return False
+    if e.function in (EQUALS, NOT_EQUALS) and any(map(_is_short, args)):
+        return False
+    if e.function == ADD and any(_is_short(a) and not _is_text(a) for a in args):
+        return False
+    if e.function == IN and isinstance(args[1], ListExpr) and all(isinstance(i, Lit) for i in args[1].items):
+        return False
+    return not all(_names(a) <= own for a in args)
+
+
+def _is_short(e: Expr) -> bool:
+    """Whether the value is a constant, or a number or a bool for certain: what is compared with it is not read."""
+    return isinstance(e, Lit) or (isinstance(e, Call) and e.function in _NUMBERS)
+
+
+def _is_text(e: Expr) -> bool:
+    return isinstance(e, Lit) and isinstance(e.value, str | bytes)
+
+
+def _names(e: Expr) -> frozenset[str]:
+    return frozenset(n.name for n in walk(e) if isinstance(n, Ident))

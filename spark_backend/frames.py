@@ -1,0 +1,35 @@
+"""Where a DataFrame's columns are, in the session that it belongs to."""
+
+from __future__ import annotations
+
+import re
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from tricel.compiler import CLOUD_EVENT, Environment
+
+from .jsontext import VALIDATES
+from .layout import Layout, Quirks, recognise
+
+_NESTED_LAMBDAS = (4, 3)
+"""The first release whose optimiser finds a UDF call again that holds nested lambdas: others leave it in the plan."""
+
+
+def layout_of(df: DataFrame, environment: Environment = CLOUD_EVENT) -> Layout:
+    """The layout of `df`.
+
+    Raises:
+        LayoutError: where the columns do not hold events.
+    """
+    spark = df.sparkSession
+    release = tuple(int(n) for n in re.findall(r"\d+", spark.version)[:2])
+    quirks = Quirks(takes_unpaired_surrogates(spark), loses_nested_lambdas=release < _NESTED_LAMBDAS)
+    return recognise(df.schema, environment, quirks)
+
+
+def takes_unpaired_surrogates(spark: SparkSession) -> bool:
+    """Whether the session's JSON parser takes an unpaired surrogate escape, which is no text (see `jsontext`)."""
+    try:
+        return str(spark.conf.get(VALIDATES)).lower() != "true"
+    except PySparkException:  # a release without the setting
+        return True
