@@ -1,9 +1,10 @@
 """Many triggers over one stream: seconds for a pass as triggers are added, matches for one event held about equal.
 
 The mix: half type equality, the rest prefixes of type and source, comparisons of data, `in` sets, `||`, negation, and
-one in a hundred that needs the fallback. Rivals in the same run, each up to the number of triggers it can bear: a union of
-N filters, N boolean columns, and a Python index by type with a CEL engine for each candidate. All variants must give the
-same pairs.
+one in a hundred that needs the fallback. Rivals in the same run, each as far as it goes: a union of N filters, N boolean
+columns, and a Python index with a CEL engine for each candidate. All variants must give the same pairs.
+
+`--part sizes` measures that, `--part skew` what an uneven set or stream costs; `--plot FILE` draws the first.
 """
 
 from __future__ import annotations
@@ -11,16 +12,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
-from rich.console import Console
-from rich.table import Table
+from _plot import log_log
 from tricel.compiler import check_filter
 from tricel.spark_backend.engines import Refusal, prepare
 from tricel.spark_backend.lowered import CompiledFilter, lower_filter
@@ -29,10 +31,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
-SIZES = (1, 10, 100, 1_000, 10_000)
-HUGE = 100_000
+SIZES = (1, 10, 100, 1_000, 10_000, 100_000)
+OURS = "tricel fan-out"
 MOST = {"union of filters": 100, "boolean columns": 100, "Python index, CEL": 10_000}
-"""Triggers that a rival is asked to bear."""
+"""Triggers that a rival is asked to bear: the code of 1,000 boolean columns grows beyond what the JVM takes in a method."""
+SLOW = 50_000
+"""Events given to a rival that is too slow for all of them; its time is multiplied up, and marked."""
+WHOLE = {"union of filters": 10, "boolean columns": 10, "Python index, CEL": 0}
+"""Triggers up to which a rival is given all events."""
 
 
 @dataclass(frozen=True)
@@ -73,12 +79,7 @@ def filter_text(i: int, count: int) -> str:
 
 def triggers(count: int) -> list[Trigger]:
     """The mix, compiled."""
-    found = []
-    for i in range(count):
-        checked, diagnostics = check_filter(filter_text(i, count))
-        assert checked is not None, diagnostics
-        found.append(Trigger(f"ns/t{i}", checked.cel, lower_filter(checked)))
-    return found
+    return [compiled_trigger(f"ns/t{i}", filter_text(i, count)) for i in range(count)]
 
 
 def session() -> SparkSession:
@@ -140,25 +141,38 @@ def boolean_columns(df: DataFrame, given: list[Trigger]) -> DataFrame:
     return df.withColumn("trigger", F.explode(ids))
 
 
+def keys(text: str) -> list[tuple[str, str]]:
+    """What a person would index a filter of the mix by: a value of an attribute, or how it begins."""
+    found = [(f"{name} prefix", value) for name, value in re.findall(r'ce\.(\w+)\.startsWith\("([^"]*)"\)', text)]
+    found += re.findall(r'ce\.(\w+) == "([^"]*)"', text)
+    for name, values in re.findall(r"ce\.(\w+) in \[([^]]*)\]", text):
+        found += [(name, value) for value in re.findall(r'"([^"]*)"', values)]
+    return found
+
+
 def python_index(df: DataFrame, given: list[Trigger]) -> DataFrame:
-    """What one would write by hand: a dictionary by type, and the C++ CEL engine for each candidate."""
-    texts = [(t.id, t.compiled) for t in given]
+    """What one would write by hand: dictionaries by value and by prefix, and the C++ CEL engine for each candidate."""
     programs = []
-    by_type: dict[str, list[int]] = defaultdict(list)
-    others: list[int] = []
-    for i, (_, compiled) in enumerate(texts):
-        checked = compiled.checked.checked
-        program = prepare(checked.expr, compiled.engine, dict(checked.environment.roots))
+    index: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for i, t in enumerate(given):
+        checked = t.compiled.checked.checked
+        program = prepare(checked.expr, t.compiled.engine, dict(checked.environment.roots))
         assert not isinstance(program, Refusal)
         programs.append(program)
-        named = [part.split('"')[1] for part in compiled.cel.split("&&") if part.strip().startswith('ce.type == "')]
-        (by_type[named[0]] if named and "||" not in compiled.cel else others).append(i)
-    ids = [i for i, _ in texts]
+        for key in keys(t.text):
+            index[key].append(i)
+    ids = [t.id for t in given]
+    lengths = {
+        name: sorted({len(value) for kind, value in index if kind == f"{name} prefix"}) for name in ("type", "source")
+    }
+    # Not in the function's closure, which would be pickled anew for each of the tasks.
+    known = df.sparkSession.sparkContext.broadcast((programs, dict(index), ids))
 
     def judge(batches: Iterator[pd.DataFrame]) -> Iterator[pd.DataFrame]:
         import pandas as pd
         from tricel.spark_backend.engines import ENGINES
 
+        programs, index, ids = known.value
         compiled: dict[int, Callable[[dict[str, object]], object]] = {}
         for batch in batches:
             found: list[tuple[str, str]] = []
@@ -171,7 +185,9 @@ def python_index(df: DataFrame, given: list[Trigger]) -> DataFrame:
                     "datacontenttype": "application/json",
                 }
                 activation = {"ce": ce, "data": json.loads(data, parse_int=float)}
-                for i in (*by_type.get(type_, ()), *others):
+                asked = [("type", type_), ("source", source)]
+                asked += [(f"{n} prefix", ce[n][:length]) for n, ls in lengths.items() for length in ls]
+                for i in {i for key in asked for i in index.get(key, ())}:
                     if i not in compiled:
                         compiled[i] = ENGINES[programs[i].engine].compile(programs[i].text, programs[i].roots)
                     if compiled[i](activation) is True:
@@ -182,18 +198,27 @@ def python_index(df: DataFrame, given: list[Trigger]) -> DataFrame:
     return text.mapInPandas(judge, "id STRING, trigger STRING")
 
 
-VARIANTS: dict[str, Callable[[DataFrame, list[Trigger]], DataFrame]] = {
-    "tricel fan-out": fan_out,
+Variant: TypeAlias = Callable[["DataFrame", list[Trigger]], "DataFrame"]
+VARIANTS: dict[str, Variant] = {
+    OURS: fan_out,
     "union of filters": union_of_filters,
     "boolean columns": boolean_columns,
     "Python index, CEL": python_index,
 }
 
 
-def measure(
-    variant: Callable[[DataFrame, list[Trigger]], DataFrame], df: DataFrame, given: list[Trigger], runs: int
-) -> tuple[float, float, tuple[int, int]]:
-    """Seconds to plan, the best seconds to run, and a fingerprint of the pairs."""
+@dataclass(frozen=True)
+class Measured:
+    """Seconds to plan and, at best, to run; the pairs, and a fingerprint of them."""
+
+    planned: float
+    seconds: float
+    pairs: int
+    mark: int
+
+
+def measure(variant: Variant, df: DataFrame, given: list[Trigger], runs: int) -> Measured:
+    """The best of some runs. Nothing is kept of the pairs but their number and fingerprint, in a run of their own."""
     from pyspark.sql import functions as F
 
     begin = time.perf_counter()
@@ -206,49 +231,129 @@ def measure(
         best = min(best, time.perf_counter() - begin)
     mark = F.sum(F.pmod(F.xxhash64("id", "trigger"), F.lit(1_000_003)))
     row = pairs.agg(F.count(F.lit(1)).alias("n"), mark.alias("mark")).collect()[0]
-    return planned, best, (row["n"], row["mark"] or 0)
+    return Measured(planned, best, row["n"], row["mark"] or 0)
+
+
+class Report:
+    """Rows, printed as they come and as a Markdown table at the end."""
+
+    def __init__(self, *columns: str) -> None:
+        self.columns, self.rows = columns, list[tuple[str, ...]]()
+
+    def add(self, *row: str) -> None:
+        """One row."""
+        self.rows.append(row)
+        print(*row, sep="  ", flush=True)
+
+    def __str__(self) -> str:
+        lines = [self.columns, tuple("---" for _ in self.columns), *self.rows]
+        return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def sizes(spark: SparkSession, folder: str, asked: argparse.Namespace) -> dict[str, list[tuple[float, float]]]:
+    """All variants at each size; seconds for each number of triggers, by variant."""
+    shown = Report("triggers", "variant", "seconds", "events a second", "matches an event", "compile, plan s", "load")
+    lines: dict[str, list[tuple[float, float]]] = defaultdict(list)
+    for size in asked.sizes:
+        whole = events(spark, asked.events, size, folder)
+        slow = whole.limit(SLOW).cache()
+        few_events = slow.count()
+        begin = time.perf_counter()
+        given = triggers(size)
+        compiled = time.perf_counter() - begin
+        expected: dict[bool, Measured] = {}
+        for name, variant in VARIANTS.items():
+            if size > MOST.get(name, size):
+                shown.add(f"{size:,}", name, "not run", "", "", "", "")
+                continue
+            few = name != OURS and size > WHOLE[name]
+            if few and few not in expected:
+                expected[few] = measure(fan_out, slow, given, 0)
+            found = measure(variant, slow if few else whole, given, asked.runs if name == OURS else 1)
+            if name == OURS:
+                expected[False] = found
+            wanted = expected[few]
+            if (found.pairs, found.mark) != (wanted.pairs, wanted.mark):
+                sys.exit(f"{name} gives other pairs at {size} triggers: {found}, not {wanted}")
+            count = few_events if few else asked.events
+            seconds = found.seconds * asked.events / count
+            lines[name].append((size, seconds))
+            shown.add(
+                f"{size:,}",
+                name,
+                f"{seconds:.2f}" + (f" (from {count:,} events)" if few else ""),
+                f"{count / found.seconds:,.0f}",
+                f"{found.pairs / count:.2f}",
+                f"{compiled:.1f}, {found.planned:.1f}" if name == OURS else "",
+                f"{os.getloadavg()[0]:.1f}",
+            )
+        slow.unpersist()
+    print(shown)
+    ours = dict(lines[OURS])
+    if {10, 10_000} <= ours.keys():
+        print(f"10,000 triggers cost {ours[10_000] / ours[10]:.2f} times 10")
+    return lines
+
+
+def skew(spark: SparkSession, folder: str, asked: argparse.Namespace) -> None:
+    """What an uneven stream or set costs, against an even one of the same number of triggers."""
+    count = 10_000
+    mix = triggers(count)
+    even = events(spark, asked.events, count, folder)
+    hot = "com.example.t1.created"
+    ninety = even.selectExpr(
+        *(c for c in even.columns if c != "type"),
+        f"CASE WHEN CAST(id AS BIGINT) % 10 > 0 THEN '{hot}' ELSE type END AS type",
+    )
+    crowd = [compiled_trigger(f"crowd/{i}", f'ce.type == "{hot}" && data.total == {i % 1000}.0') for i in range(5_000)]
+    rest = [t for t in mix if t.text != f'ce.type == "{hot}"'][:5_000]
+    bare = [
+        compiled_trigger(f"bare/{i}", f"data.total > {995 + i % 5}.0 && data.limit < {i % 10}.5") for i in range(count)
+    ]
+    few = even.limit(asked.events // 100)
+    shown = Report("stream and triggers", "events", "seconds", "events a second", "pairs an event", "load")
+    for name, df, number, given in (
+        ("even", even, asked.events, mix),
+        ("one type with 90 % of events", ninety, asked.events, mix),
+        ("one key with 5,000 triggers", even, asked.events, [*crowd, *rest]),
+        ("1,000 without equality", few, asked.events // 100, bare[:1_000]),
+        ("10,000 without equality", few, asked.events // 100, bare),
+    ):
+        found = measure(fan_out, df, given, asked.runs)
+        rate, pairs = number / found.seconds, found.pairs / number
+        load = f"{os.getloadavg()[0]:.1f}"
+        shown.add(name, f"{number:,}", f"{found.seconds:.2f}", f"{rate:,.0f}", f"{pairs:.2f}", load)
+    print(shown)
+
+
+def compiled_trigger(id_: str, text: str) -> Trigger:
+    """A trigger with a filter of ours."""
+    checked, diagnostics = check_filter(text)
+    assert checked is not None, diagnostics
+    return Trigger(id_, text, lower_filter(checked))
 
 
 def main() -> None:
-    """Measures each variant at each size and prints the table."""
+    """Measures the parts asked for and prints their tables."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--part", choices=["sizes", "skew", "all"], default="all")
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
-    parser.add_argument("--huge", action="store_true", help=f"{HUGE:,} triggers as well")
-    parser.add_argument("--native", action="store_true", help="without the triggers that need the fallback")
-    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--runs", type=int, default=4, help="runs of which the best is taken")
     parser.add_argument("--rivals", type=int, default=max(MOST.values()), help="the most triggers for any rival")
+    parser.add_argument("--plot", metavar="FILE", help="an SVG file for the plot of the sizes")
     asked = parser.parse_args()
+    for name in MOST:
+        MOST[name] = min(MOST[name], asked.rivals)
     spark = session()
-    columns = ("triggers", "variant", "compile s", "plan s", "run s", "events/s", "matches/event", "load")
-    shown = Table(*columns, title="Fan-out")
     with tempfile.TemporaryDirectory() as folder:
-        for size in (*asked.sizes, *((HUGE,) if asked.huge else ())):
-            df = events(spark, asked.events, size, folder)
-            begin = time.perf_counter()
-            given = [t for t in triggers(size) if not (asked.native and t.compiled.residual)]
-            compiled = time.perf_counter() - begin
-            expected: tuple[int, int] | None = None
-            for name, variant in VARIANTS.items():
-                if size > min(MOST.get(name, size), asked.rivals if name in MOST else size):
-                    shown.add_row(f"{size:,}", name, "", "", "not run", "", "", "")
-                    continue
-                planned, best, pairs = measure(variant, df, given, asked.runs)
-                expected = expected or pairs
-                if pairs != expected:
-                    sys.exit(f"{name} gives other pairs at {size} triggers: {pairs}, not {expected}")
-                rate, matches = asked.events / best, pairs[0] / asked.events
-                row = (
-                    f"{compiled:.1f}",
-                    f"{planned:.1f}",
-                    f"{best:.2f}",
-                    f"{rate:,.0f}",
-                    f"{matches:.2f}",
-                    f"{os.getloadavg()[0]:.0f}",
-                )
-                shown.add_row(f"{size:,}", name, *row)
-                print(size, name, *row, flush=True)
-    Console().print(shown)
+        if asked.part != "skew":
+            lines = sizes(spark, folder, asked)
+            if asked.plot:
+                title = f"{asked.events:,} events through N triggers, two cores"
+                Path(asked.plot).write_text(log_log(title, "triggers", "seconds", lines), encoding="utf-8")
+        if asked.part != "sizes":
+            skew(spark, folder, asked)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .fanout.explain import explain
+from .fanout.names import names_beside
+from .fanout.plan import plan
+from .layout import DEFAULT
 from .lowered import CompiledFilter
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    id: str
+    compiled: CompiledFilter
 
 
 def preview(compiled: CompiledFilter) -> str:
@@ -23,3 +36,14 @@ def as_json(compiled: CompiledFilter) -> dict[str, object]:
         },
         "warnings": [{"code": d.code, "message": d.message} for d in compiled.diagnostics],
     }
+
+
+def planned(named: Sequence[tuple[str, CompiledFilter]]) -> str:
+    """How a run, which counts errors, evaluates filters together; for events as `DEFAULT` has them.
+
+    Raises:
+        CompileError: where neither Spark nor an engine can evaluate a filter.
+    """
+    triggers = [_Named(id_, compiled) for id_, compiled in named]
+    layouts = {f.checked.checked.environment: DEFAULT for _, f in named}
+    return explain(plan(triggers, layouts, names_beside(()), errors=[id_ for id_, _ in named]))

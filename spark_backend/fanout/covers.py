@@ -35,7 +35,7 @@ from tricel.compiler.nodes import (
     Lit,
 )
 
-from .. import dynamic
+from .. import dynamic, selection
 from ..layout import LayoutError
 from ..lower import Lowering
 from ..reasons import NotNative
@@ -167,7 +167,7 @@ class Covers:
 
     def _attribute(self, name: str) -> str | None:
         try:
-            return self.walk.attribute(name).text
+            return selection.attribute(self.walk, name).text
         except (NotNative, LayoutError):
             return None
 
@@ -184,7 +184,9 @@ class Covers:
             return NONE
         if sql is None:
             return ALL
-        return frozenset({Key(Probe("equals", sql, self.walk.attribute(e.field).type, f"ce.{e.field}"), None)})
+        return frozenset(
+            {Key(Probe("equals", sql, selection.attribute(self.walk, e.field).type, f"ce.{e.field}"), None)}
+        )
 
     def _tested(self, subject: Expr, part: Expr, how: str, wanted: Outcome) -> Cover:
         """A test of a value against a constant, or a list of them: true for the constant, an error for no value."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..lower import document_variable
+from ..stored import document_variable
 
 FLAT = 6
 """Parameters of one type that have columns of their own; the others are in one array column for the type."""

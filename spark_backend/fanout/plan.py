@@ -22,8 +22,12 @@ MAX_PROBES = 48
 """Things that one event may be asked; filters that no probe is left for are tried on every event."""
 MAX_LENGTHS = 6
 """Lengths of prefixes, or of suffixes, of one value that events are probed by; a longer one goes by its beginning."""
-FEW = 4
-"""Filters up to this number may be plain conditions, each on every event."""
+MAX_PLAIN = 1_000
+"""Characters of SQL up to which several filters may be plain conditions: more make one method too long to be compiled."""
+_PAIR = 60
+"""Characters that a filter's pair counts for besides its condition."""
+_MOST_TRIED = 24
+"""Lengths of prefixes, or of suffixes, that are weighed against each other."""
 _PROBE_COST, _CANDIDATE_COST, _PLAIN_COST, _JOIN_COST = 1.0, 3.0, 2.0, 5.0
 _ABSENT = {True: 0.0005, False: 0.25}
 _TRUE, _TRUE_OR_ERROR = Outcome.TRUE, Outcome.TRUE | Outcome.ERROR
@@ -46,7 +50,10 @@ class Trigger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A probe as events are asked it: of `length` code points of the value (bytes, for a suffix); 0: the whole."""
+    """A probe as events are asked it: of `length` bytes of the value's UTF-8; 0: the whole.
+
+    Bytes are found faster than code points, and a text begins with another when its bytes do.
+    """
 
     probe: Probe
     length: int
@@ -56,7 +63,7 @@ class Asked:
         """The answer of an event."""
         match self.probe.how:
             case "prefix":
-                return f"substring({self.probe.sql}, 1, {self.length})"
+                return f"substring(CAST({self.probe.sql} AS BINARY), 1, {self.length})"
             case "suffix":
                 return f"substring(CAST({self.probe.sql} AS BINARY), -{self.length}, {self.length})"
             case _:
@@ -83,7 +90,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Plan:
-    """The filters by shape, what events are asked, and each filter's keys. Position 0 of `asked` is the key of all."""
+    """The filters by shape, what events are asked, and each filter's keys. Position 0 of `asked` is the key of all.
+
+    `counted` are the ids of filters whose errors matter, and which have keys for them.
+    """
 
     names: Names
     members: tuple[Member, ...]
@@ -91,13 +101,15 @@ class Plan:
     asked: tuple[Asked | None, ...]
     entries: tuple[Entry, ...]
     documents: Mapping[str, str]
+    counted: frozenset[str]
     keyed_cost: float
     plain_cost: float
 
     @property
     def conditions(self) -> bool:
         """Whether each filter is better evaluated on every event, as a condition of its own."""
-        return len(self.members) <= FEW and self.plain_cost <= self.keyed_cost
+        size = sum(len(m.shape.sql) + _PAIR for m in self.members)
+        return self.plain_cost <= self.keyed_cost and (len(self.members) <= 1 or size <= MAX_PLAIN)
 
     @property
     def every(self) -> int:
@@ -126,7 +138,7 @@ def plan(
     entries, asked = _entries(members, chosen, counted)
     keyed = _PROBE_COST * len(asked) + _JOIN_COST + _CANDIDATE_COST * keys.candidates(chosen)
     plain = _PLAIN_COST * len(members)
-    return Plan(names, members, tuple(shapes.found), asked, entries, keys.documents(asked), keyed, plain)
+    return Plan(names, members, tuple(shapes.found), asked, entries, keys.documents(asked), counted, keyed, plain)
 
 
 @dataclass
@@ -293,37 +305,35 @@ def _answer(probe: Probe, value: Value | None) -> KeyValue | None:
             return None
 
 
-def _size(probe: Probe, text: str) -> int:
-    """The length of a prefix in code points, of a suffix in bytes: a suffix counted in code points would depend on all
-    that stands before it."""
-    return len(text.encode()) if probe.how == "suffix" else len(text)
-
-
 def _lengths(probe: Probe, counts: Counter[str]) -> tuple[int, ...]:
-    """The lengths to probe by: the shortest, and those that divide the constants best."""
-    used = sorted({_size(probe, text) for text in counts} - {0})
-    if len(used) <= MAX_LENGTHS:
-        return tuple(used)
-    chosen = [used[0]]
-    while len(chosen) < MAX_LENGTHS:
-        rest = [n for n in used if n not in chosen]
-        chosen.append(min(rest, key=lambda n: _crowding(probe, counts, (*chosen, n))))
-    return tuple(sorted(chosen))
+    """The lengths to probe by: the shortest, and those that spare more candidates than the probe costs."""
+    used = sorted({len(text.encode()) for text in counts} - {0})
+    if len(used) > _MOST_TRIED:
+        used = [used[i * (len(used) - 1) // (_MOST_TRIED - 1)] for i in range(_MOST_TRIED)]
+    chosen = used
+    crowding = _crowding(probe, counts, chosen) if chosen else 0.0
+    while len(chosen) > 1:
+        fewer = [(_crowding(probe, counts, rest), rest) for n in chosen[1:] if (rest := [m for m in chosen if m != n])]
+        least, rest = min(fewer)
+        if len(chosen) <= MAX_LENGTHS and (least - crowding) * _CANDIDATE_COST > _PROBE_COST:
+            break
+        chosen, crowding = rest, least
+    return tuple(chosen)
 
 
-def _crowding(probe: Probe, counts: Counter[str], lengths: tuple[int, ...]) -> int:
-    """How often two filters share a key, if events are spread as filters are."""
+def _crowding(probe: Probe, counts: Counter[str], lengths: Sequence[int]) -> float:
+    """Filters that share the key of an event, if events are spread as filters are."""
     groups: Counter[bytes] = Counter()
     for text, n in counts.items():
         groups[_cut(probe, text, lengths)[1]] += n
-    return sum(n * n for n in groups.values())
+    return sum(n * n for n in groups.values()) / counts.total()
 
 
 def _cut(probe: Probe, text: str, lengths: Iterable[int]) -> tuple[int, bytes]:
     """The part of a constant that events are probed by, and its length."""
-    size = _size(probe, text)
-    length = max((n for n in lengths if n <= size), default=0)
-    return length, (text.encode()[size - length :] if probe.how == "suffix" else text[:length].encode())
+    whole = text.encode()
+    length = max((n for n in lengths if n <= len(whole)), default=0)
+    return length, whole[len(whole) - length :] if probe.how == "suffix" else whole[:length]
 
 
 def _questions(

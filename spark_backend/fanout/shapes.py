@@ -7,14 +7,15 @@ shape is native whenever the same conjunct of the filter is.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tricel.compiler import CheckedFilter, CompileError, Diagnostic, Environment, Source, check, errors
+from tricel.compiler import CheckedFilter, CompileError, Diagnostic, Environment, Source, check, errors, unparse
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType
 from tricel.compiler.check import Checked
-from tricel.compiler.nodes import IN, Call, Expr, Ident, conjunction, renumber
+from tricel.compiler.nodes import IN, OR, Call, Expr, Ident, conjunction, renumber
 
 from .. import dynamic
 from ..engines import Program, Refusal, prepare
@@ -75,7 +76,8 @@ class Shape:
 
     `sql` is the condition of its native conjuncts over the events' columns, `documents` and parameters, NULL where it
     errs; empty when no conjunct is native. `truth` is TRUE for the same events and does not tell an error from false.
-    `residual` are the positions among `parts`, one filter of the shape, of the conjuncts that the fallback evaluates.
+    `residual` are the positions among `parts`, one filter of the shape, of the conjuncts that the fallback evaluates,
+    and `reasons` why.
     """
 
     number: int
@@ -87,6 +89,26 @@ class Shape:
     filter: CheckedFilter
     layout: Layout
     residual: tuple[int, ...]
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def cel(self) -> str:
+        """One filter of the shape with "?" for each constant in which others may differ, for people."""
+        return " && ".join(self.part(i) for i in range(len(self.parts)))
+
+    def part(self, position: int) -> str:
+        """One of its conjuncts, in the same way."""
+        before = sum(len(p.constants) for p in self.parts[:position])
+        part = self.parts[position]
+        kept = [s is None and position not in self.residual for s in self.slots[before : before + len(part.constants)]]
+        names = iter([None if k else f"?{i}" for i, k in enumerate(kept)])
+        text = unparse(with_holes(part.written, names))
+        text = re.sub(r"\.\?\d+", "?", text)
+        return (
+            f"({text})"
+            if len(self.parts) > 1 and isinstance(part.written, Call) and part.written.function == OR
+            else text
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,14 +244,15 @@ class Shapes:
     def _shape(self, parts: tuple[Part, ...], filter_: CheckedFilter, slots: tuple[Slot | None, ...]) -> Shape:
         checked, parameters = self._checked(parts, slots, filter_)
         walk = self._lowering(checked, parameters, filter_)
-        native, truths, residual = [], [], []
+        native, truths, residual, reasons = [], [], [], []
         for number, conjunct in enumerate(_conjuncts(checked.expr, parts)):
             try:
                 body = walk.condition(conjunct, {})
-            except NotNative:
-                body = None
-            if body is None or body.depth > _DEEPEST:
+                if body.depth > _DEEPEST:
+                    raise NotNative("SQL that is nested too deeply")
+            except NotNative as refusal:
                 residual.append(number)
+                reasons.append(refusal.reason)
                 continue
             native.append(f"({body.text})")
             truths.append(f"({body.truth or body.text})")
@@ -246,6 +269,7 @@ class Shapes:
             filter=filter_,
             layout=walk.layout,
             residual=tuple(residual),
+            reasons=tuple(reasons),
         )
         self.found.append(shape)
         return shape
@@ -288,18 +312,16 @@ class ShapeLowering(Lowering):
         super().document(key, text)
         return Sql(self.names.document(key), t.JSON, cheap=True, from_json=True)
 
-    def _root(self, root: str) -> Sql:
-        return self.parameters[root] if root in self.parameters else super()._root(root)
-
-    def _call(self, e: Call, scope: dict[str, Sql]) -> Sql:
-        if (
-            e.function == IN
-            and isinstance(e.args[1], Ident)
-            and e.args[1].absolute
-            and e.args[1].name in self.parameters
-        ):
-            return self._in_parameter(e.args[0], self.parameters[e.args[1].name], scope)
-        return super()._call(e, scope)
+    def _lower(self, e: Expr, scope: dict[str, Sql]) -> Sql:
+        match e:
+            case Ident(name=name, absolute=True) if name in self.parameters:
+                return self.parameters[name]
+            case Call(function=function, args=(item, Ident(name=name, absolute=True))) if (
+                function == IN and name in self.parameters
+            ):
+                return self._in_parameter(item, self.parameters[name], scope)
+            case _:
+                return super()._lower(e, scope)
 
     def _in_parameter(self, item: Expr, items: Sql, scope: dict[str, Sql]) -> Sql:
         value = self.lower(item, scope)

@@ -188,6 +188,44 @@ def test_prefixes_of_many_lengths_are_asked_by_few() -> None:
     assert 0 == found.every
 
 
+def test_a_length_that_spares_no_candidates_is_not_asked() -> None:
+    found = planned(*(f'ce.type.startsWith("com.{i}.")' for i in range(10, 200)))
+    # "com.100" tells as much as "com.100." does.
+    assert ["prefix of 7 of ce.type"] == [str(a) for a in found.asked if a is not None]
+    assert {(f"com.{i}."[:7].encode(),) for i in range(10, 200)} == {e.values for e in found.entries}
+
+
+def test_a_length_that_spares_candidates_is_asked() -> None:
+    found = planned('ce.type.startsWith("c")', *(f'ce.type.startsWith("com.{i}")' for i in range(10, 100)))
+    assert [1, 6] == sorted(a.length for a in found.asked if a is not None)
+
+
+def test_prefixes_are_asked_by_bytes() -> None:
+    found = planned(*(f'ce.type.startsWith("é{i}")' for i in range(10, 50)))
+    assert ["prefix of 4 of ce.type"] == [str(a) for a in found.asked if a is not None]
+    assert {(f"é{i}".encode(),) for i in range(10, 50)} == {e.values for e in found.entries}
+
+
+LONG = " || ".join(f'(data.f{i} == "{i}" && data.g{i} > {i}.5)' for i in range(30))
+
+
+@pytest.mark.parametrize(
+    ("texts", "conditions"),
+    [
+        ([], True),
+        (["true"], True),
+        ([f'ce.type == "{i}"' for i in range(4)], True),
+        ([f'ce.type == "{i}"' for i in range(8)], False),
+        (["data.n > 1.0", "data.n > 2.0", 'ce.type != "a"', "size(ce) > 3"], True),
+        ([LONG], True),
+        ([LONG, "true"], False),
+    ],
+    ids=["none", "one", "four", "eight", "without keys", "one long", "long code"],
+)
+def test_few_filters_are_conditions_while_that_is_cheaper(texts: list[str], conditions: bool) -> None:
+    assert conditions == planned(*texts).conditions
+
+
 def test_events_are_not_asked_without_end() -> None:
     found = planned(*(f'data.f{i} == "{i}-{j}"' for i in range(100) for j in range(3)))
     assert len(found.asked) - 1 <= MAX_PROBES

@@ -347,6 +347,96 @@ def test_filters_of_many_shapes_are_interpreted(frames: dict[str, DataFrame], mo
     check_same(frames["JSON text"], [with_id(t, f"t{i}") for i, t in enumerate(texts)])
 
 
+FALLBACK = [
+    # what needs the fallback: with keys, without, in error, absorbed, negated, twice
+    'ce.type == "a" && size(ce) > 8',
+    'ce.type == "a" && size(ce) > 8',
+    'ce.type in ["a", "com.github.push"] && size(ce) == 9',
+    'ce.type.startsWith("com.") && size(ce) > 7 && data.total > 3.0',
+    'ce.region == "eu" && size(ce) > 8',
+    'has(ce.region) && ce.region == "eu" && !(size(ce) > 9)',
+    'ce.type == "a" && (size(ce) > 8 || data.total > 3.0)',
+    'ce.type == "a" || size(ce) == 9',
+    'ce.type == "com.github.push" && (ce == {} || data.flag)',
+    'ce.source == "s" && data.customer.tier.size() > size(ce)',
+    '!(ce.type == "a" || size(ce) > 9)',
+    '!(ce.type != "a" || size(ce) > 9)',
+    'ce.subject == "x" && !(ce == {} && data.flag)',
+    '(ce.type == "a" && size(ce) > 8) || (ce.source == "s" && size(ce) > 9)',
+    "size(ce) > 9",
+    "size(ce) > 99",
+    "ce == {}",
+    'ce.tier == "gold" ? size(ce) > 8 : ce.type == "a"',
+    "false && size(ce) > 9",
+    'data.customer.tier == "gold" && size(ce) > 9 / int(data.total)',
+]
+NATIVE = ['ce.type == "a"', 'ce.region != "eu"', "data.total > 3.0", 'ce.source.startsWith("/shops")', "true"]
+
+
+def fallback_set(frame: DataFrame) -> list[Trigger]:
+    """Filters for the fallback among others, all of them in one plan."""
+    texts = [*FALLBACK, *NATIVE, *(f'ce.type == "{i}"' for i in range(12))]
+    found = compiled([(f"{i}: {t}", t) for i, t in enumerate(texts)], frame)
+    assert len([t for t in found if t.compiled.residual]) > 15
+    return found
+
+
+@pytest.mark.parametrize("layout", list(SELECTS))
+def test_filters_for_the_fallback_among_others(frames: dict[str, DataFrame], layout: str) -> None:
+    check_same(frames[layout], fallback_set(frames[layout]))
+
+
+@pytest.mark.parametrize("seed", [5, 6])
+def test_random_sets_of_which_half_need_the_fallback(frames: dict[str, DataFrame], seed: int) -> None:
+    r = random.Random(seed)
+    atoms = ["size(ce) > 8", "size(ce) == 9", "(ce == {} || data.flag)", "size(ce) > size(data.items)"]
+    texts = []
+    for _ in range(24):
+        atom, other, third = r.choice(atoms), random_filter(r, 1), random_filter(r, 2)
+        atom = r.choice(["{}", "!({})"]).format(atom)
+        texts.append(
+            r.choice(["{0} && {1}", "{0} || {1}", "({0} && {1}) || {2}", "({0} || {1}) && {2}"]).format(
+                atom, other, third
+            )
+        )
+    frame = frames[r.choice(["JSON text", "VARIANT"])]
+    triggers = compiled([(f"t{i}", t) for i, t in enumerate(texts)], frame)
+    assert len([t for t in triggers if t.compiled.residual]) > 15
+    check_same(frame, triggers)
+
+
+def test_errors_of_the_fallback_are_dropped_or_delivered_by_trigger(frames: dict[str, DataFrame]) -> None:
+    frame = frames["JSON text"]
+    triggers = fallback_set(frame)
+    deliver = {t.id for t in triggers[::2]}
+    expected = {
+        (row, id_): n
+        for (row, id_, outcome), n in alone(frame, triggers).items()
+        if outcome == "delivered" or id_ in deliver
+    }
+    found = fan_out(frame, triggers, on_error=dict.fromkeys(deliver, "deliver")).select("row", "trigger").collect()
+    assert expected == Counter((r["row"], r["trigger"]) for r in found)
+
+
+def test_an_error_in_the_fallback_fails_the_query_where_that_is_asked(frames: dict[str, DataFrame]) -> None:
+    triggers = [with_id('ce.region == "eu" && size(ce) > 2', f"t{i}") for i in range(20)]
+    assert fan_out(frames["JSON text"], triggers).count() > 0
+    with pytest.raises(PySparkException, match="cannot be evaluated on an event, of trigger t7"):
+        fan_out(frames["JSON text"], triggers, on_error={"t7": "fail"}).collect()
+
+
+@pytest.mark.parametrize("outcomes", [False, True])
+def test_events_are_read_once_and_the_fallback_is_asked_once(spark: SparkSession, *, outcomes: bool) -> None:
+    frame = spark.range(3).selectExpr("CAST(id AS STRING) AS id", "'a' AS type", "'{}' AS data")
+    texts = [f'ce.type == "{v}" && size(ce) > {n}' for v in "abc" for n in range(9)] + ['ce.type == "a"']
+    pairs = fan_out(frame, [with_id(t, t) for t in texts], outcomes=outcomes)
+    plan = pairs._jdf.queryExecution().executedPlan().toString()
+    assert (1, 1, 0) == (plan.count("Range ("), plan.count("ArrowEvalPython"), plan.count("Union"))
+    # The conditions that Spark evaluates come first: an operator is above what it reads.
+    assert plan.index("ArrowEvalPython") < plan.index("CASE WHEN (tricel_shape")
+    assert 3 * (2 + 1) == pairs.count()
+
+
 def test_errors_are_dropped_or_delivered_by_trigger(frames: dict[str, DataFrame]) -> None:
     frame = frames["JSON text"]
     triggers = [with_id(f'ce.region == "{v}"', v) for v in ("eu", "us", "x", "y", "z")]
