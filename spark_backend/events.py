@@ -29,7 +29,8 @@ from pyspark.sql import functions as fn
 from tricel.compiler.diagnostics import Diagnostic
 
 from .failure import RunError
-from .files import find_inputs, literal
+from .files import Inputs, find_inputs, literal
+from .frames import takes_unpaired_surrogates
 from .jsontext import parsed, refused
 from .malformed import (
     CORRUPT,
@@ -49,7 +50,6 @@ from .malformed import (
     missing,
     not_string,
 )
-from .session import takes_unpaired_surrogates
 from .sql import text_literal
 
 _KNOWN = (*REQUIRED, *OPTIONAL, "data", "data_base64")
@@ -83,6 +83,14 @@ def read_events(
         warn(found.warning)
     elif found.warning is not None:
         warnings.warn(found.warning.message, stacklevel=2)
+    return read_inputs(spark, found)
+
+
+def read_inputs(spark: SparkSession, found: Inputs) -> DataFrame:
+    """The events in files that were found and sorted, as `read_events` gives them; no rows where there are no files.
+
+    Raises RunError (TRI601) for tables mixed with JSON, and a table of something else.
+    """
     if found.tables:
         if found.lines or found.documents:
             raise RunError("TRI601", "Parquet and JSON cannot be read together", found.tables[0], "read them apart")
@@ -100,6 +108,8 @@ def read_events(
     if damaged:
         parts.append(parse_lines(_text(spark, sorted(damaged), damaged=True)))
         parts.append(_damage_rows(spark, sorted(damaged)))
+    if not parts:
+        parts.append(parse_lines(spark.createDataFrame([], "value STRING, file STRING")))
     return _canonical(reduce(DataFrame.unionByName, parts))
 
 

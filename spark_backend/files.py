@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,14 +54,7 @@ def find_inputs(spark: SparkSession, paths: Sequence[str | os.PathLike[str]], fo
     With "auto" the suffix says what a file is (.jsonl .ndjson .txt, .json, .parquet; the JSON ones also with .gz).
     Raises RunError (TRI601) for a path that does not exist and when nothing is left to read.
     """
-    if format not in FORMATS:
-        raise ValueError(f"format is one of {', '.join(FORMATS)}, not {format!r}")
-    wanted = [_pattern(p) for p in paths]
-    kinds: dict[str, list[str]] = {"jsonl": [], "json": [], "parquet": [], "": []}
-    for path in _listing(spark, wanted):
-        kinds[format if format != "auto" else _kind(path)].append(path)
-    kinds[""] = sorted({*kinds[""], *_hidden(paths)})
-    found = Inputs(*(tuple(kinds[k]) for k in ("jsonl", "json", "parquet", "")))
+    found = sort_inputs(_listing(spark, [_pattern(p) for p in paths]), format, hidden=hidden_below(paths))
     if not (found.lines or found.documents or found.tables):
         raise RunError(
             "TRI601",
@@ -70,6 +63,17 @@ def find_inputs(spark: SparkSession, paths: Sequence[str | os.PathLike[str]], fo
             "name files .jsonl, .ndjson, .json (also with .gz) or .parquet, or say which format they have",
         )
     return found
+
+
+def sort_inputs(files: Iterable[str], format: str = "auto", *, hidden: Iterable[str] = ()) -> Inputs:  # noqa: A002
+    """The files by kind, as `find_inputs` gives them; those that are hidden are left out."""
+    if format not in FORMATS:
+        raise ValueError(f"format is one of {', '.join(FORMATS)}, not {format!r}")
+    kinds: dict[str, list[str]] = {"jsonl": [], "json": [], "parquet": [], "": []}
+    for path in sorted(files):
+        kinds[format if format != "auto" else _kind(path)].append(path)
+    kinds[""] = sorted({*kinds[""], *hidden})
+    return Inputs(*(tuple(kinds[k]) for k in ("jsonl", "json", "parquet", "")))
 
 
 def literal(path: str) -> str:
@@ -92,7 +96,7 @@ def _kind(path: str) -> str:
     return ""
 
 
-def _hidden(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
+def hidden_below(paths: Sequence[str | os.PathLike[str]]) -> list[str]:
     """Files of a known kind below the local ones of these paths that Spark passes over because of a name's beginning."""
     found = []
     for top in {Path(p) for p in paths if Path(p).is_dir()}:
@@ -118,7 +122,11 @@ def _listing(spark: SparkSession, wanted: list[str]) -> list[str]:
 
 
 class Directory:
-    """A directory on any file system that Spark can reach."""
+    """A directory on any file system that Spark can reach.
+
+    On a local one no checksums are kept beside its files: a process that ends between the two would leave a file that
+    cannot be read.
+    """
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         jvm: Any = spark._jvm
@@ -127,21 +135,29 @@ class Directory:
         self._jvm = jvm
         self._path = jvm.org.apache.hadoop.fs.Path(self.path)
         self._fs = self._path.getFileSystem(context.hadoopConfiguration())
+        if jvm.java.lang.Class.forName("org.apache.hadoop.fs.ChecksumFileSystem").isInstance(self._fs):
+            self._fs = self._fs.getRawFileSystem()
+
+    @property
+    def uri(self) -> str:
+        """The directory's full name: absolute, with its file system."""
+        return str(self._path.makeQualified(self._fs.getUri(), self._fs.getWorkingDirectory()).toString())
 
     def _child(self, name: str) -> Any:
-        return self._jvm.org.apache.hadoop.fs.Path(self._path, name)
+        return self._jvm.org.apache.hadoop.fs.Path(self._path, name) if name else self._path
 
-    def names(self) -> tuple[str, ...] | None:
-        """The names of its entries; None when there is no such directory."""
-        if not self._fs.exists(self._path):
+    def names(self, within: str = "") -> tuple[str, ...] | None:
+        """The names of its entries, or of those of a directory in it; None when there is no such directory."""
+        path = self._child(within)
+        if not self._fs.exists(path):
             return None
-        if not self._fs.getFileStatus(self._path).isDirectory():
+        if not self._fs.getFileStatus(path).isDirectory():
             raise RunError("TRI602", "the output is a file, not a directory", self.path, "choose another directory")
-        return tuple(status.getPath().getName() for status in self._fs.listStatus(self._path))
+        return tuple(status.getPath().getName() for status in self._fs.listStatus(path))
 
-    def create(self) -> None:
-        """Makes the directory, and those above it."""
-        self._fs.mkdirs(self._path)
+    def create(self, name: str = "") -> None:
+        """Makes the directory, or one in it, and those above it."""
+        self._fs.mkdirs(self._child(name))
 
     def delete(self, name: str) -> None:
         """Removes one entry with everything below it, if it is there."""
@@ -152,14 +168,39 @@ class Directory:
         return bool(self._fs.exists(self._child(name)))
 
     def move(self, name: str, to: str) -> None:
-        """Renames one entry, which may stand in another; nothing happens where it is not there."""
-        if self._fs.exists(self._child(name)) and not self._fs.rename(self._child(name), self._child(to)):
+        """Renames one entry, which may stand in another; nothing happens where it is not there.
+
+        Raises:
+            OSError: where there is an entry of the new name, or the file system cannot rename.
+        """
+        if not self.has(name):
+            return
+        if self.has(to) or not self._fs.rename(self._child(name), self._child(to)):
             raise OSError(f"cannot rename '{name}' to '{to}' in {self.path}")
 
+    def read(self, name: str) -> str | None:
+        """The text of one UTF-8 file; None where it is not there."""
+        if not self.has(name):
+            return None
+        stream = self._fs.open(self._child(name))
+        try:
+            return bytes(stream.readAllBytes()).decode()
+        finally:
+            stream.close()
+
     def write(self, name: str, text: str) -> None:
-        """Writes one UTF-8 text file, replacing it."""
-        stream = self._fs.create(self._child(name), True)
+        """Writes one UTF-8 text file, replacing it: whoever reads finds the old text or the new, whole.
+
+        Where the file system does not rename over a file, there is for a moment none.
+        """
+        folder, _, last = name.rpartition("/")
+        new = f"{folder}/.{last}.new" if folder else f".{last}.new"
+        stream = self._fs.create(self._child(new), True)
         try:
             stream.write(bytearray(text.encode()))
         finally:
             stream.close()
+        if not self._fs.rename(self._child(new), self._child(name)):
+            self.delete(name)
+            if not self._fs.rename(self._child(new), self._child(name)):
+                raise OSError(f"cannot rename '{new}' to '{name}' in {self.path}")

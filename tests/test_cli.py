@@ -12,6 +12,7 @@ from tricel.cli import main
 
 ROOT = Path(__file__).parent.parent
 TRIGGERS = str(ROOT / "examples" / "triggers")
+RUN = ["--triggers", TRIGGERS, "--events", "e"]
 EVENT = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t", "data": {"n": 5}}
 
 
@@ -39,6 +40,20 @@ def tricel(*arguments: str, given: str | bytes | None = None) -> Result:
         (["rule", "tri204"], None, 0, "no matching overload"),
         (["rule", "TRI000"], None, 2, "there is no code"),
         (["rule"], None, 0, "TRI101"),
+        (["run", *RUN], None, 2, "give either --out"),
+        (["run", *RUN, "--out", "o", "--checkpoint", "c"], None, 2, "--checkpoint needs --stream"),
+        (["run", *RUN, "--out", "o", "--metrics-port", "0"], None, 2, "--metrics-port needs --stream"),
+        (["run", *RUN, "--out", "o", "--namespace", "n"], None, 2, "--namespace needs --triggers cluster"),
+        (["run", *RUN, "--stream"], None, 2, "--stream needs --out"),
+        (["run", *RUN, "--stream", "--out", "o", "--events", "f"], None, 2, "from one place"),
+        (["run", *RUN, "--stream", "--out", "o", "--triggers", "-"], None, 2, "not -"),
+        (["run", *RUN, "--stream", "--out", "o", "--triggers", "no-such-file"], None, 2, "No such file"),
+        (
+            ["run", *RUN, "--stream", "--out", "o", "--max-files-per-batch", "1", "--max-bytes-per-batch", "1"],
+            None,
+            2,
+            "give either --max-files-per-batch",
+        ),
         (["eval", "-e", "true"], "", 0, "0 events read"),
         (["eval", "-e", "true"], "not json\n[]\n{}\n\n", 0, "3 malformed"),
     ],

@@ -14,7 +14,16 @@ from tricel.compiler.diagnostics import Severity
 from tricel.spark_backend.engines import DEFAULT_ENGINE, ENGINES
 
 from .cluster_commands import COMMANDS
-from .cluster_triggers import ClusterChoice, chosen, cluster_options, read_cluster_triggers
+from .cluster_triggers import (
+    CLUSTER,
+    ClusterChoice,
+    chosen,
+    cluster_options,
+    read_cluster_triggers,
+    selection_options,
+)
+from .stream_command import StreamChoice, origin_of, run_stream_command
+from .triggers import STDIN
 
 EXIT_FINDINGS = 1
 EXIT_FAILURE = 2
@@ -41,6 +50,7 @@ def main() -> None:
     See the CEL and the SQL of a filter:      tricel compile -e 'ce.type == "order.created"'
     Try a filter on events, without Spark:    tricel eval -e 'data.total > 100.0' < events.jsonl
     Run every trigger over stored events:     tricel run --triggers triggers/ --events events/ --out out/
+    Go on with events that arrive:            tricel run --stream --triggers triggers/ --events in/ --out out/
     What a diagnostic means:                  tricel rule TRI204
     Refuse bad filters in a cluster:          tricel webhook --certificate tls.crt --key tls.key
     Give Spark's executors what they need:    tricel bundle --out tricel-bundle.zip
@@ -53,12 +63,31 @@ for command in COMMANDS:
 
 @main.command()
 @click.option(
-    "--triggers", "triggers", required=True, multiple=True, metavar="PATH", help="Manifests: file, folder or -."
+    "--triggers",
+    "triggers",
+    required=True,
+    multiple=True,
+    metavar="PATH",
+    help="Manifests: file, folder or -; or 'cluster' for the Triggers of a Kubernetes cluster.",
 )
-@click.option("--events", "events", required=True, multiple=True, metavar="PATH", help="Events: file, folder or glob.")
+@click.option(
+    "--events",
+    "events",
+    required=True,
+    multiple=True,
+    metavar="PATH",
+    help="Events: file, folder or glob. With --stream: a folder, a glob, or table:NAME.",
+)
 @click.option("--out", metavar="PATH", help="Folder for deliveries, errors, quarantine and report.json.")
 @click.option("--dry-run", is_flag=True, help="Count, and write nothing.")
 @click.option("--format", "format_", type=click.Choice(["parquet", "jsonl"]), default="parquet", show_default=True)
+@click.option(
+    "--partition-by",
+    type=click.Choice(["trigger", "subscriber", "none"]),
+    default="trigger",
+    show_default=True,
+    help="What has a folder of its own; with 'none' the deliveries are one table with a column 'trigger'.",
+)
 @click.option(
     "--on-error",
     type=click.Choice(["drop", "deliver", "fail"]),
@@ -68,6 +97,28 @@ for command in COMMANDS:
 )
 @click.option("--overwrite", is_flag=True, help="Replace what is in the output folder.")
 @click.option("--master", metavar="URL", help="Spark master; local[*] when none is set.")
+@click.option("--stream", is_flag=True, help="Go on with events that arrive, in batches, until SIGTERM or SIGINT.")
+@click.option("--checkpoint", metavar="PATH", help="With --stream: where it keeps its place; default: OUT/_checkpoint.")
+@click.option("--available-now", is_flag=True, help="With --stream: end when what is there now is done.")
+@click.option(
+    "--max-files-per-batch", type=click.IntRange(1), metavar="N", help="With --stream: files in a batch; default: 1000."
+)
+@click.option("--max-bytes-per-batch", type=click.IntRange(1), metavar="N", help="With --stream: instead, bytes.")
+@click.option(
+    "--interval",
+    type=click.FloatRange(0),
+    default=1.0,
+    show_default=True,
+    help="With --stream: the least seconds from batch to batch.",
+)
+@click.option(
+    "--metrics-port",
+    type=click.IntRange(0, 65535),
+    metavar="PORT",
+    help="With --stream: serve metrics for Prometheus; 0 takes a free port.",
+)
+@click.option("--metrics-host", default="0.0.0.0", show_default=True, help="The address to serve them on.")
+@selection_options
 @_engine
 def run(
     triggers: tuple[str, ...],
@@ -75,12 +126,22 @@ def run(
     out: str | None,
     dry_run: bool,
     format_: str,
+    partition_by: str,
     on_error: str,
     overwrite: bool,
     master: str | None,
+    stream: bool,
+    checkpoint: str | None,
+    available_now: bool,
+    max_files_per_batch: int | None,
+    max_bytes_per_batch: int | None,
+    interval: float,
+    metrics_port: int | None,
+    metrics_host: str,
     engine: str,
+    **cluster: Any,
 ) -> None:
-    """Evaluate every trigger over stored events.
+    """Evaluate every trigger over stored events, or over events as they arrive.
 
     Events are CloudEvents: JSON Lines, a JSON file with one event or a batch, gzip of either, or Parquet tables.
     Deliveries go to OUT/delivered, one folder for each trigger; events that a filter erred on go to OUT/errors with
@@ -90,17 +151,68 @@ def run(
     \b
       read      = malformed + evaluated
       evaluated = delivered + filtered + errored      for every trigger
+
+    With --stream the same is written in a folder for each batch, and triggers that change are taken up. Whatever ends
+    it, the same command goes on where it was, and each event is counted once.
     """
-    if (out is None) != dry_run:
-        raise click.UsageError("give either --out with a folder or --dry-run")
-    _guarded(lambda: _run(triggers, events, out, format_, on_error, overwrite, master, engine))
+    source = chosen({**cluster, "triggers": CLUSTER if triggers == (CLUSTER,) else None})
+    choice = StreamChoice(
+        checkpoint, available_now, max_files_per_batch, max_bytes_per_batch, interval, metrics_host, metrics_port
+    )
+    if not stream:
+        _only_with_stream(choice)
+        if (out is None) != dry_run:
+            raise click.UsageError("give either --out with a folder or --dry-run")
+        _guarded(
+            lambda: _run(triggers, source, events, out, format_, partition_by, on_error, overwrite, master, engine)
+        )
+    if out is None or dry_run:
+        raise click.UsageError("--stream needs --out with a folder, and has no --dry-run")
+    if len(events) != 1:
+        raise click.UsageError("--stream takes events from one place")
+    if STDIN in triggers:
+        raise click.UsageError("--stream looks at the triggers again: give files, a folder or 'cluster', not -")
+    if max_files_per_batch and max_bytes_per_batch:
+        raise click.UsageError("give either --max-files-per-batch or --max-bytes-per-batch")
+
+    def command() -> int:
+        done = run_stream_command(
+            origin_of(triggers, source, engine),
+            events[0],
+            out,
+            choice,
+            format=format_,
+            partition=partition_by,
+            on_error=on_error,
+            overwrite=overwrite,
+            master=master,
+            tell=lambda diagnostics: _report(diagnostics, "text", err=True),
+        )
+        return 0 if done else EXIT_FINDINGS
+
+    _guarded(command)
+
+
+def _only_with_stream(choice: StreamChoice) -> None:
+    given = {
+        "checkpoint": choice.checkpoint,
+        "available-now": choice.available_now,
+        "max-files-per-batch": choice.files,
+        "max-bytes-per-batch": choice.bytes,
+        "metrics-port": choice.metrics_port is not None,
+    }
+    for name, value in given.items():
+        if value:
+            raise click.UsageError(f"--{name} needs --stream")
 
 
 def _run(
     triggers: tuple[str, ...],
+    source: ClusterChoice | None,
     events: tuple[str, ...],
     out: str | None,
     format_: str,
+    partition: str,
     on_error: str,
     overwrite: bool,
     master: str | None,
@@ -108,7 +220,10 @@ def _run(
 ) -> int:
     from tricel.triggers import read_triggers
 
-    compiled, diagnostics = read_triggers(triggers, engine=engine)
+    if source is not None:
+        compiled, diagnostics = read_cluster_triggers(source, engine=engine)
+    else:
+        compiled, diagnostics = read_triggers(triggers, engine=engine)
     _report(diagnostics, "text", err=True)
     if errors(diagnostics):
         return EXIT_FINDINGS
@@ -131,6 +246,7 @@ def _run(
                     read,
                     out,
                     format=format_,
+                    partition=partition,
                     on_error=on_error,
                     overwrite=overwrite,
                     progress=progress,
@@ -145,20 +261,29 @@ def _run(
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("-e", "--expression", metavar="CEL", help="A CEL expression instead of manifests.")
 @click.option("--format", "format_", type=click.Choice(["sql", "cel", "json"]), default="sql", show_default=True)
+@click.option("--plan", is_flag=True, help="Show how a run evaluates all the filters together, and why.")
 @cluster_options
 @_engine
-def compile(paths: tuple[str, ...], expression: str | None, format_: str, engine: str, **cluster: Any) -> None:  # noqa: A001
+def compile(  # noqa: A001
+    paths: tuple[str, ...], expression: str | None, format_: str, plan: bool, engine: str, **cluster: Any
+) -> None:
     """Show the CEL and the Spark SQL that filters become. Spark is not started.
 
     The SQL is for flat attribute columns, an `extensions` map and `data` as JSON text. What Spark cannot evaluate
     exactly is shown as a comment, with the reason.
 
+    With --plan: whether the filters are conditions on every event or found by keys, what an event is asked, the
+    shapes that filters share, which filters are tried on every event, and what goes to the fallback.
+
     \b
       tricel compile -e 'ce.type == "order.created" && data.total > 100.0'
       tricel compile triggers/ --format json
+      tricel compile --plan triggers/
       kubectl get triggers -o yaml | tricel compile -
     """
-    _guarded(lambda: _compile(paths, expression, format_, engine, chosen(cluster)))
+    if plan and format_ != "sql":
+        raise click.UsageError("--plan is text: leave out --format")
+    _guarded(lambda: _compile(paths, expression, "plan" if plan else format_, engine, chosen(cluster)))
 
 
 def _compile(
@@ -166,7 +291,7 @@ def _compile(
 ) -> int:
     named, diagnostics = _filters(paths, expression, engine, cluster)
     _report(diagnostics, "text", err=True)
-    from tricel.spark_backend.preview import as_json, preview
+    from tricel.spark_backend.preview import as_json, planned, preview
 
     match format_:
         case "json":
@@ -174,6 +299,8 @@ def _compile(
         case "cel":
             for _, f in named:
                 click.echo(f.cel)
+        case "plan":
+            click.echo(planned(named))
         case _:
             click.echo("\n".join((f"-- Trigger: {n}\n" if n else "") + preview(f) for n, f in named), nl=False)
     return EXIT_FINDINGS if errors(diagnostics) else 0
@@ -193,6 +320,9 @@ def _compile(
 @click.option(
     "--write-status", is_flag=True, help="With --triggers cluster: tell each tricel.dev Trigger in its status."
 )
+@click.option(
+    "--write-events", is_flag=True, help="With --triggers cluster: make an Event about each Trigger with an error."
+)
 @cluster_options
 @_engine
 def lint(
@@ -201,6 +331,7 @@ def lint(
     format_: str,
     strict: bool,
     write_status: bool,
+    write_events: bool,
     engine: str,
     **cluster: Any,
 ) -> None:
@@ -213,7 +344,7 @@ def lint(
       tricel lint --format github triggers/ more.yaml
       tricel lint --triggers cluster --namespace shop
     """
-    _guarded(lambda: _lint(paths, expression, format_, strict, engine, chosen(cluster), write_status))
+    _guarded(lambda: _lint(paths, expression, format_, strict, engine, chosen(cluster), write_status, write_events))
 
 
 def _lint(
@@ -224,10 +355,12 @@ def _lint(
     engine: str,
     cluster: ClusterChoice | None,
     write_status: bool,
+    write_events: bool,
 ) -> int:
-    if write_status and cluster is None:
-        raise click.UsageError("--write-status needs --triggers cluster")
-    named, diagnostics = _filters(paths, expression, engine, cluster, report=write_status)
+    for option, given in (("--write-status", write_status), ("--write-events", write_events)):
+        if given and cluster is None:
+            raise click.UsageError(f"{option} needs --triggers cluster")
+    named, diagnostics = _filters(paths, expression, engine, cluster, report=write_status, events=write_events)
     _report(diagnostics, format_)
     bad = sum(d.severity is Severity.ERROR for d in diagnostics)
     warned = len(diagnostics) - bad
@@ -329,6 +462,7 @@ def _filters(
     cluster: ClusterChoice | None = None,
     *,
     report: bool = False,
+    events: bool = False,
 ) -> tuple[list[tuple[str, Any]], tuple[Diagnostic, ...]]:
     """The filters that compile, named, and every diagnostic."""
     from . import compile_filter
@@ -337,7 +471,7 @@ def _filters(
     if bool(paths) + (expression is not None) + (cluster is not None) != 1:
         raise click.UsageError("give either paths of manifests, or -e with an expression, or --triggers cluster")
     if cluster is not None:
-        triggers, diagnostics = read_cluster_triggers(cluster, engine=engine, report=report)
+        triggers, diagnostics = read_cluster_triggers(cluster, engine=engine, report=report, events=events)
         return [(t.id, t.compiled) for t in triggers], diagnostics
     if expression is None:
         triggers, diagnostics = read_triggers(paths, engine=engine)

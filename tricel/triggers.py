@@ -43,6 +43,11 @@ class CompiledTrigger:
         """What the manifest asks for where the filter errs: drop, deliver or fail; empty where it asks for nothing."""
         return self.manifest.on_error
 
+    @property
+    def destination(self) -> str:
+        """The name of the subscriber: its URI, or its reference as kubectl writes it."""
+        return self.manifest.destination
+
 
 def load_triggers(
     *paths: str | Path, environment: Environment = CLOUD_EVENT, engine: str = DEFAULT_ENGINE
@@ -110,9 +115,13 @@ def _sources(paths: Iterable[str | Path]) -> Iterator[Source]:
 
 
 def manifest_files(path: Path) -> list[Path]:
-    """The manifest files at a path, in order: itself, or those below a directory."""
+    """The manifest files at a path, in order: itself, or those below a directory.
+
+    A mounted ConfigMap has its files once more below a directory whose name begins with `..`, which is passed over.
+    """
     if path.is_dir():
-        return sorted(f for f in path.rglob("*") if f.suffix in _SUFFIXES and f.is_file())
+        found = (f for f in path.rglob("*") if f.suffix in _SUFFIXES and f.is_file())
+        return sorted(f for f in found if not any(part.startswith("..") for part in f.relative_to(path).parts))
     return [path]
 
 

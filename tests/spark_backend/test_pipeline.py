@@ -42,6 +42,7 @@ class Trigger:
     id: str
     text: str
     on_error: str = ""
+    destination: str = ""
 
     @property
     def compiled(self) -> CompiledFilter:
@@ -134,6 +135,56 @@ def test_json_lines_are_the_events_as_they_came(spark: SparkSession, events: Dat
     assert {EVENTS[0] + "\n", EVENTS[2] + "\n"} < set(lines)
     again = read_events(spark, out / "delivered")
     assert (4, 0) == (again.count(), again.where("malformed IS NOT NULL").count())
+
+
+SHARED = [
+    replace(t, destination=d) for t, d in zip(TRIGGERS, ["http://a/", "http://a/", "Service/shop/é"], strict=True)
+]
+FOLDERS = {
+    "trigger": ["trigger=shop%2Fa%27s", "trigger=x%3A 100%25 %7Bé}"],
+    "subscriber": ["subscriber=Service%2Fshop%2Fé", "subscriber=http%3A%2F%2Fa%2F"],
+    "none": [],
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("partition", ["trigger", "subscriber", "none"])
+@pytest.mark.parametrize("format_", ["parquet", "jsonl"])
+def test_what_has_a_folder(
+    spark: SparkSession, events: DataFrame, tmp_path: Path, partition: str, format_: str
+) -> None:
+    """The account and the pairs are the same; only where they are is another."""
+    out = tmp_path / "out"
+    report = run(spark, SHARED, events, str(out), partition=partition, format=format_, on_error="deliver")
+    assert OUTCOMES == counts(report)
+    folders = sorted(f.name for f in (out / "delivered").iterdir() if f.is_dir())
+    assert FOLDERS[partition] == [f for f in folders if not f.startswith("_")]
+    expected = {"shop/a's": ["1", "3"], "x: 100% {é}": ["1", "2"]}
+    if format_ == "parquet":
+        assert expected == delivered(spark, out)
+    elif partition == "none":
+        lines = [json.loads(line) for f in (out / "delivered").glob("part-*") for line in f.read_text().splitlines()]
+        pairs = {t: sorted(v["id"] for v in lines if v["trigger"] == t) for t in {v["trigger"] for v in lines}}
+        assert expected == pairs
+        assert all(json.loads(v["event"])["id"] == v["id"] for v in lines)
+
+
+@pytest.mark.spark
+def test_one_table_of_many_triggers_is_in_few_files(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+    many = [Trigger(f"t{i}", f"ce.id != '{i}'") for i in range(70)]
+    run(spark, many, events, str(tmp_path / "out"), partition="none")
+    assert len(list((tmp_path / "out" / "delivered").rglob("part-*"))) <= spark.sparkContext.defaultParallelism
+    assert {t.id for t in many} == set(delivered(spark, tmp_path / "out"))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("destination", ["", "http://" + "long" * 70])
+def test_a_subscriber_that_cannot_be_a_directory(
+    spark: SparkSession, events: DataFrame, tmp_path: Path, destination: str
+) -> None:
+    triggers = [Trigger("a", "true", destination=destination)]
+    with pytest.raises(RunError, match="the subscriber of trigger 'a' cannot name"):
+        run(spark, triggers, events, str(tmp_path / "out"), partition="subscriber")
 
 
 @pytest.mark.spark

@@ -1,0 +1,253 @@
+"""What a stream remembers, so that a batch that is done again, after whatever ended the process, is done once.
+
+In the output directory:
+
+    stream.json                    the stream's name, and where its checkpoint is
+    delivered|errors|quarantine/batch=<n>/...    what the batch wrote, as a batch run lays it out
+    batches/<n>.json               the batch is committed: its account, without the triggers it had nothing for
+    report.json                    the account of all committed batches
+    staging/                       the batch that is being written
+
+In the checkpoint:
+
+    stream.json                    the stream's name and its source
+    query/                         Spark's own
+    sets/<hash>.json               every set of triggers that judged a batch
+    intents/<n>.json               the set that the batch was begun with
+
+A batch is written into staging, and counted. Then staging/ready.json is written, by one step: from there on the batch
+will be committed as it is. Each of its directories is moved to its place by one step, and ready.json becomes
+batches/<n>.json. A process that ends before ready.json leaves nothing outside staging; one that ends after it has its
+moves finished by the next. The file system must rename a directory in one step, as local ones and HDFS do.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from ..delivery import ERRORS, QUARANTINE, publish
+from ..failure import RunError
+from ..fanout.join import DELIVERED
+from ..files import Directory
+from ..pipeline import OURS, REPORT, STAGING
+from ..reports import RunReport, StreamReport, added, empty_stream, run_report, stream_report
+from .sets import TriggerSet, ids_of, restored
+
+BATCHES, IDENTITY, CHECKPOINT = "batches", "stream.json", "_checkpoint"
+QUERY, SETS, INTENTS = "query", "sets", "intents"
+_READY = f"{STAGING}/ready.json"
+_OF_A_STREAM = (*OURS, BATCHES, IDENTITY, CHECKPOINT)
+_OF_A_CHECKPOINT = (IDENTITY, QUERY, SETS, INTENTS)
+
+
+@dataclass
+class Ledger:
+    """The memory of one stream. Its methods are called by one thread at a time."""
+
+    out: Directory
+    checkpoint: Directory
+    total: StreamReport
+
+    @property
+    def staging(self) -> str:
+        """The full path of the directory that a batch is written into."""
+        return f"{self.out.path}/{STAGING}"
+
+    @property
+    def query(self) -> str:
+        """The full path of Spark's own checkpoint."""
+        return f"{self.checkpoint.path}/{QUERY}"
+
+    def committed(self, batch: int) -> bool:
+        """Whether there is nothing left to do for a batch."""
+        return self.out.has(f"{BATCHES}/{batch}.json")
+
+    def intended(self, batch: int, current: TriggerSet) -> TriggerSet | None:
+        """The set that a batch was begun with, which may be the current one; None where it was not begun.
+
+        Raises:
+            RunError: (TRI606) where the set cannot be had any more.
+        """
+        text = self.checkpoint.read(f"{INTENTS}/{batch}.json")
+        if text is None:
+            return None
+        hash_ = str(json.loads(text)["set"])
+        return current if hash_ == current.hash else restored(self._set(hash_))
+
+    def begin(self, batch: int, set_: TriggerSet) -> None:
+        """Writes down that a batch is judged by this set, and makes room for what it writes."""
+        if not self.checkpoint.has(f"{SETS}/{set_.hash}.json"):
+            self.checkpoint.create(SETS)
+            self.checkpoint.write(f"{SETS}/{set_.hash}.json", set_.text)
+        self.checkpoint.create(INTENTS)
+        self.checkpoint.write(f"{INTENTS}/{batch}.json", json.dumps({"set": set_.hash}))
+        self.out.delete(STAGING)
+
+    def unbegin(self, batch: int) -> None:
+        """Forgets the set of a batch of which nothing is written, so that mended triggers may judge it."""
+        self.checkpoint.delete(f"{INTENTS}/{batch}.json")
+
+    def abandon(self) -> None:
+        """Removes what a batch left that failed; nothing, where it will be committed."""
+        if not self.out.has(_READY):
+            self.out.delete(STAGING)
+
+    def commit(self, batch: int, set_: TriggerSet, report: RunReport) -> None:
+        """The batch that is staged becomes a part of the output and of the account."""
+        told = {t.trigger: t for t in report.triggers if t.delivered or t.errored}
+        deliver = tuple(id_ for id_ in report.deliver if id_ in told)
+        brief = replace(report, triggers=tuple(told.values()), deliver=deliver)
+        value = {"batch": batch, "set": set_.hash, **asdict(brief), "reasons": dict(report.reasons)}
+        self.out.create(STAGING)
+        self.out.write(_READY, json.dumps(value, ensure_ascii=False) + "\n")
+        self._publish(batch)
+        self._account(batch, brief, set_.hash, [t.id for t in set_.triggers])
+
+    def recover(self) -> None:
+        """Finishes what an earlier process began to commit, and brings the account up to date."""
+        ready = self.out.read(_READY)
+        if ready is not None:
+            self._publish(int(json.loads(ready)["batch"]))
+        self.out.delete(STAGING)
+        while (text := self.out.read(f"{BATCHES}/{self.total.last + 1}.json")) is not None:
+            value = json.loads(text)
+            set_ = str(value["set"])
+            self._account(int(value["batch"]), run_report(value), set_, ids_of(self._set(set_)))
+        for name in self.checkpoint.names(INTENTS) or ():
+            number = name.partition(".")[0]
+            if not number.isdigit() or int(number) <= self.total.last:
+                self.checkpoint.delete(f"{INTENTS}/{name}")
+
+    def _publish(self, batch: int) -> None:
+        publish(self.out, STAGING, f"batch={batch}")
+        self.out.create(BATCHES)
+        self.out.move(_READY, f"{BATCHES}/{batch}.json")
+        self.out.delete(STAGING)
+
+    def _account(self, batch: int, report: RunReport, set_: str, triggers: Sequence[str]) -> None:
+        self.total = added(self.total, batch, report, triggers, set_)
+        self.out.write(REPORT, self.total.to_json())
+        self.checkpoint.delete(f"{INTENTS}/{batch}.json")
+
+    def _set(self, hash_: str) -> str:
+        """The text of a set."""
+        text = self.checkpoint.read(f"{SETS}/{hash_}.json")
+        if text is None:
+            raise RunError("TRI606", f"the checkpoint has lost the set of triggers {hash_[:12]}", self.checkpoint.path)
+        return text
+
+
+def open_ledger(
+    spark: SparkSession,
+    out: str,
+    checkpoint: str | None,
+    source: str,
+    written: Mapping[str, str],
+    *,
+    overwrite: bool,
+) -> Ledger:
+    """The memory of the stream from a source into a directory: a new one, or that of the stream which ended there.
+
+    `written` is how its output is written (its format, its partition), which a stream does not change.
+
+    With `overwrite` a stream or run that was there is removed first, and nothing else. Without a checkpoint it is
+    in the output.
+
+    Raises:
+        RunError: (TRI602) where the output or the checkpoint is in use by something else, or one is there without the
+            other.
+    """
+    target = Directory(spark, out)
+    memory = Directory(spark, checkpoint or f"{target.path}/{CHECKPOINT}")
+    if overwrite:
+        _remove(target, memory)
+    ours, theirs = _identity(target), _identity(memory)
+    if theirs is None:
+        _foreign(memory, _OF_A_CHECKPOINT, "the checkpoint is in use")
+    if ours is None:
+        _check_unused(target)
+    begun = bool(memory.names(f"{QUERY}/offsets"))
+    if ours is None and theirs is not None and begun:
+        raise RunError(
+            "TRI602", "the checkpoint belongs to another stream", memory.path, f"its output is {theirs['out']}"
+        )
+    if ours is not None and theirs is None:
+        help_ = f"give the stream's own (it is in {ours['checkpoint']}), or overwrite the output"
+        raise RunError("TRI602", "the checkpoint is not that of the stream in the output directory", memory.path, help_)
+    if ours is None:
+        ours = theirs = _new(target, memory, source, written)
+    assert theirs is not None
+    if ours["stream"] != theirs["stream"]:
+        raise RunError(
+            "TRI602", "the checkpoint belongs to another stream", memory.path, f"its output is {theirs['out']}"
+        )
+    for what, had, now in (("source", theirs["source"], source), *((n, ours[n], v) for n, v in written.items())):
+        if had != now:
+            help_ = f"go on with '{had}', or choose another output"
+            raise RunError("TRI602", f"the stream in the output directory has another {what}", target.path, help_)
+    known = target.read(REPORT)
+    ledger = Ledger(target, memory, stream_report(json.loads(known)) if known else empty_stream(written["format"]))
+    ledger.recover()
+    return ledger
+
+
+def _identity(directory: Directory) -> dict[str, Any] | None:
+    if directory.names() is None:
+        return None
+    text = directory.read(IDENTITY)
+    if text is None:
+        return None
+    value: dict[str, Any] = json.loads(text)
+    return value
+
+
+def _new(target: Directory, memory: Directory, source: str, written: Mapping[str, str]) -> dict[str, Any]:
+    """Writes the stream's name, last of all into the output: without it nothing has begun."""
+    value = {
+        "stream": uuid.uuid4().hex,
+        "source": source,
+        **written,
+        "out": target.uri,
+        "checkpoint": memory.uri,
+    }
+    for directory in (memory, target):
+        directory.create()
+        directory.write(IDENTITY, json.dumps(value, indent=2) + "\n")
+    return value
+
+
+def _foreign(directory: Directory, known: tuple[str, ...], message: str) -> None:
+    foreign = [n for n in directory.names() or () if n not in known and not n.startswith(".")]
+    if foreign:
+        help_ = f"choose another: '{foreign[0]}' in it was not written by a stream"
+        raise RunError("TRI602", message, directory.path, help_)
+
+
+def _check_unused(target: Directory) -> None:
+    _foreign(target, _OF_A_STREAM, "the output directory is in use")
+    used = [n for n in target.names() or () if n not in (CHECKPOINT, STAGING) and not n.startswith(".")]
+    if used:
+        raise RunError(
+            "TRI602", "the output directory holds an earlier run", target.path, "choose another, or overwrite it"
+        )
+
+
+def _remove(target: Directory, memory: Directory) -> None:
+    """Removes an earlier stream or run, its name last: one that is killed in between is removed by the next."""
+    _foreign(target, _OF_A_STREAM, "the output directory is in use")
+    of_memory = _identity(memory)
+    if of_memory is not None and of_memory["out"] != target.uri:
+        raise RunError(
+            "TRI602", "the checkpoint belongs to another stream", memory.path, f"its output is {of_memory['out']}"
+        )
+    _foreign(memory, _OF_A_CHECKPOINT, "the checkpoint is in use")
+    for name in (QUERY, SETS, INTENTS, IDENTITY):
+        memory.delete(name)
+    for name in (CHECKPOINT, REPORT, DELIVERED, ERRORS, QUARANTINE, STAGING, BATCHES, IDENTITY):
+        target.delete(name)

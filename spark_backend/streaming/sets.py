@@ -1,0 +1,85 @@
+"""A state of the triggers, as text that can be compiled again, and its name: the text's hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from tricel.compiler import CompileError, check_filter
+
+from ..delivery import Filter
+from ..lowered import CompiledFilter, lower_filter
+from ..outcomes import Judge
+
+_VERSION = 1
+
+
+@dataclass(frozen=True)
+class SetTrigger:
+    """A trigger of a set. `on_error` is what becomes of its errors, whoever chose it: drop, deliver or fail."""
+
+    id: str
+    compiled: CompiledFilter
+    on_error: str
+    destination: str = ""
+
+
+@dataclass(frozen=True)
+class TriggerSet:
+    """Triggers in the order of their ids, with all that decides what becomes of an event, and nothing else."""
+
+    triggers: tuple[SetTrigger, ...]
+
+    @cached_property
+    def text(self) -> str:
+        """The set as JSON: canonical, one trigger a line."""
+        rows = [
+            {"id": t.id, "cel": t.compiled.cel, "engine": t.compiled.engine, "onError": t.on_error, "to": t.destination}
+            for t in self.triggers
+        ]
+        lines = ",\n".join(json.dumps(row, sort_keys=True, ensure_ascii=False) for row in rows)
+        return f'{{"version":{_VERSION},"triggers":[\n{lines}\n]}}\n'
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256 of the text, in hexadecimal: equal where the sets mean the same, written the same way."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    @cached_property
+    def judge(self) -> Judge[Filter]:
+        """What applies the set to events; it keeps its plans."""
+        return Judge(self.triggers)
+
+
+def set_of(triggers: Sequence[Filter], on_error: str) -> TriggerSet:
+    """The set of these triggers, in a run that does with errors what `on_error` says where a trigger says nothing."""
+    chosen = (SetTrigger(t.id, t.compiled, t.on_error or on_error, t.destination) for t in triggers)
+    return TriggerSet(tuple(sorted(chosen, key=lambda t: t.id)))
+
+
+def ids_of(text: str) -> tuple[str, ...]:
+    """The ids of the triggers of the set that a text was made of."""
+    return tuple(row["id"] for row in json.loads(text)["triggers"])
+
+
+def restored(text: str) -> TriggerSet:
+    """The set that a text was made of.
+
+    Raises:
+        CompileError: where this release refuses what the one that wrote it took.
+        ValueError: where it is no such text.
+    """
+    value = json.loads(text)
+    if value.get("version") != _VERSION:
+        raise ValueError(f"a set of triggers of version {value.get('version')!r}")
+    triggers = []
+    for row in value["triggers"]:
+        checked, diagnostics = check_filter(row["cel"], label=row["id"])
+        if checked is None:
+            raise CompileError(diagnostics)
+        lowered = lower_filter(checked, engine=row["engine"])
+        triggers.append(SetTrigger(row["id"], lowered, row["onError"], row["to"]))
+    return TriggerSet(tuple(triggers))

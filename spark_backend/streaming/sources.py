@@ -1,0 +1,128 @@
+"""Where a stream's events come from. A source is what Spark streams, and what its rows are as a table of events."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from ..events import read_inputs
+from ..failure import RunError
+from ..files import hidden_below, literal, sort_inputs
+from .observers import Observer
+
+TABLE = "table:"
+_FILES_AT_ONCE = 1000
+# Spark's source otherwise passes over files that come late: more than a week older than the newest it has seen.
+_MAX_AGE = "36500d"
+_SCHEMA = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
+
+
+class EventSource(Protocol):
+    """A place that events keep arriving at."""
+
+    @property
+    def name(self) -> str:
+        """What tells it from others: a checkpoint is of one source."""
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """The streaming DataFrame: whatever Spark reads, batch by batch, and remembers in its checkpoint.
+
+        Raises RunError (TRI601) where there is nothing of the kind.
+        """
+
+    def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> DataFrame:
+        """The rows of one batch as a table of events; the same table when the batch is done again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """The most that one batch takes, in files or in bytes (of which it takes one file at least); not both."""
+
+    files: int | None = None
+    bytes: int | None = None
+
+    def options(self) -> dict[str, str]:
+        """The options of Spark's file source."""
+        if self.bytes is not None:
+            return {"maxBytesPerTrigger": str(self.bytes)}
+        return {"maxFilesPerTrigger": str(self.files or _FILES_AT_ONCE)}
+
+
+@dataclass(frozen=True)
+class Files:
+    """A folder, or a glob, that files are put into: all that `read_events` reads. A file must be moved in, whole.
+
+    Spark streams the names of new files, and those of a batch are read as a batch run reads them.
+    """
+
+    path: str
+    rate: Rate = Rate()
+
+    @property
+    def name(self) -> str:
+        """The absolute path, where it is a local one; else what was given."""
+        return str(Path(self.path).resolve()) if Path(self.path).exists() else self.path
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """The names of files; none is opened."""
+        options = {"recursiveFileLookup": "true", "maxFileAge": _MAX_AGE, **self.rate.options()}
+        path = literal(self.name) if Path(self.path).exists() else self.path
+        try:
+            return spark.readStream.format("binaryFile").schema(_SCHEMA).options(**options).load(path).select("path")
+        except AnalysisException as e:
+            if e.getCondition() != "PATH_NOT_FOUND":
+                raise
+            raise RunError("TRI601", "no such folder", self.path, "make it, or check the path") from None
+
+    def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> DataFrame:
+        """What is in the batch's files. Files whose names tell no format are told of, and left."""
+        found = sort_inputs(row["path"] for row in batch.collect())
+        if found.warning is not None:
+            observer.warned((found.warning,))
+        return read_inputs(spark, found)
+
+    def hidden(self) -> list[str]:
+        """Files there now that Spark passes over because of a name's beginning."""
+        return hidden_below([self.path])
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the session's catalog that rows are added to, one event in each."""
+
+    table: str
+    rate: Rate = Rate()
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return f"{TABLE}{self.table}"
+
+    def rows(self, spark: SparkSession) -> DataFrame:
+        """The rows that are added."""
+        try:
+            rows = spark.readStream.options(**self.rate.options()).table(self.table)
+        except AnalysisException as e:
+            if e.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
+                raise
+            raise RunError("TRI601", "no such table", self.table, "check its name and the session's catalog") from None
+        missing = [name for name in ("id", "source", "type") if name not in rows.columns]
+        if missing:
+            named = " and no ".join(repr(m) for m in missing)
+            raise RunError("TRI601", f"the table has no column {named}", self.table)
+        return rows
+
+    def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> DataFrame:
+        """The rows as they are."""
+        return batch
+
+
+def source_of(text: str | os.PathLike[str], rate: Rate) -> Files | Table:
+    """The source that a command line names: `table:` and a table's name, or a path."""
+    name = os.fspath(text)
+    return Table(name.removeprefix(TABLE), rate) if name.startswith(TABLE) else Files(name, rate)

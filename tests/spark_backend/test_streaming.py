@@ -1,0 +1,635 @@
+"""Streams: that the batches add up to what a batch run gives, whatever happens between and within them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import threading
+import urllib.request
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from tricel.compiler import Diagnostic
+from tricel.spark_backend.events import read_events
+from tricel.spark_backend.failure import RunError
+from tricel.spark_backend.files import Directory
+from tricel.spark_backend.pipeline import run
+from tricel.spark_backend.reports import (
+    ErrorCount,
+    RunReport,
+    StreamReport,
+    TriggerCounts,
+    added,
+    empty_stream,
+    run_report,
+    stream_report,
+)
+from tricel.spark_backend.streaming.ledger import Ledger
+from tricel.spark_backend.streaming.metrics import Metrics
+from tricel.spark_backend.streaming.observers import BatchDone, several
+from tricel.spark_backend.streaming.origins import Loaded
+from tricel.spark_backend.streaming.sets import restored, set_of
+from tricel.spark_backend.streaming.sources import EventSource, Files, Rate, Table, source_of
+from tricel.spark_backend.streaming.stream import Options, run_stream
+
+from tricel import compile_filter, load_triggers
+from tricel.origins import FileOrigin
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from tricel.spark_backend.lowered import CompiledFilter
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """A trigger with a filter in CEL."""
+
+    id: str
+    text: str
+    on_error: str = ""
+    destination: str = "http://sink.example/"
+
+    @property
+    def compiled(self) -> CompiledFilter:
+        return compile_filter(self.text)
+
+
+TRIGGERS = [Trigger("even", "int(data.n) % 2 == 0"), Trigger("big/ones", "data.n >= 20"), Trigger("none", "false")]
+MANIFEST = """apiVersion: eventing.knative.dev/v1
+kind: Trigger
+metadata: {name: NAME}
+spec:
+  broker: default
+  filter: {expression: 'TEXT'}
+  subscriber: {uri: http://s}
+"""
+
+
+def event(number: int, **more: object) -> str:
+    return json.dumps(
+        {"specversion": "1.0", "id": str(number), "source": "s", "type": "t", "data": {"n": number}} | more
+    )
+
+
+def put(folder: Path, files: int, each: int = 10) -> Path:
+    """Files of events: the last but one of each file has no `n`, the last line is none."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for i in range(files):
+        lines = [event(i * each + k) for k in range(each - 2)]
+        lines += [event(i * each + each - 2, data={}), "{" + str(i)]
+        path = folder / f"{i}.jsonl"
+        path.write_text("\n".join(lines) + "\n")
+        os.utime(path, (1_700_000_000 + i, 1_700_000_000 + i))
+    return folder
+
+
+@dataclass
+class Given:
+    """An origin whose triggers never change."""
+
+    triggers: Sequence[Trigger] = ()
+
+    def poll(self) -> Loaded | None:
+        return None
+
+
+@dataclass
+class Seen:
+    """What an observer is told, and what it does when a batch is done."""
+
+    then: Callable[[BatchDone], None] = lambda done: None
+    batches: list[BatchDone] = field(default_factory=list)
+    sets: list[int] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def began(self, total: StreamReport) -> None:
+        self.sets.clear()
+
+    def batch_done(self, done: BatchDone) -> None:
+        self.batches.append(done)
+        self.then(done)
+
+    def set_taken(self, set_: str, triggers: int) -> None:
+        self.sets.append(triggers)
+
+    def set_refused(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        self.refused += [d.code for d in diagnostics]
+
+    def warned(self, diagnostics: tuple[Diagnostic, ...]) -> None:
+        self.warnings += [d.code for d in diagnostics]
+
+
+@dataclass
+class Place:
+    """A source folder, an output, and a way to run a stream from one into the other."""
+
+    spark: SparkSession
+    root: Path
+
+    @property
+    def events(self) -> Path:
+        return self.root / "in"
+
+    @property
+    def out(self) -> Path:
+        return self.root / "out"
+
+    def stream(
+        self,
+        triggers: Sequence[Trigger] | FileOrigin = TRIGGERS,
+        *,
+        files: int = 1,
+        source: EventSource | None = None,
+        seen: Seen | None = None,
+        stop: threading.Event | None = None,
+        **options: Any,
+    ) -> StreamReport:
+        origin: Any = triggers if isinstance(triggers, FileOrigin) else Given()
+        loaded = triggers.poll() if isinstance(triggers, FileOrigin) else Loaded(triggers)
+        assert loaded is not None
+        return run_stream(
+            self.spark,
+            source or Files(str(self.events), Rate(files)),
+            origin,
+            loaded,
+            str(self.out),
+            Options(**{"available_now": True, "interval": 0.1, **options}),
+            seen or Seen(),
+            stop or threading.Event(),
+        )
+
+    def pairs(self, name: str = "delivered") -> list[tuple[str, str]]:
+        """The pairs of trigger and event in the output, sorted."""
+        if not (self.out / name).exists():
+            return []
+        table = self.spark.read.option("inferSchema", "false").parquet(str(self.out / name))
+        return sorted((r["trigger"], r["id"]) for r in table.select("trigger", "id").collect())
+
+
+@pytest.fixture
+def place(spark: SparkSession, tmp_path: Path) -> Place:
+    return Place(spark, tmp_path)
+
+
+def counts(report: RunReport | StreamReport) -> list[tuple[str, int, int, int, int]]:
+    """Each trigger's evaluated, delivered, filtered and errored."""
+    return sorted((t.trigger, t.evaluated, t.delivered, t.filtered, t.errored) for t in report.triggers)
+
+
+def check_like_a_batch_run(
+    place: Place, report: StreamReport, triggers: Sequence[Trigger] = TRIGGERS, **options: Any
+) -> None:
+    """The stream's account and pairs are those of one run over everything."""
+    once = Place(place.spark, place.root / "once")
+    other = run(place.spark, triggers, read_events(place.spark, place.events), str(once.out), overwrite=True, **options)
+    assert counts(other) == counts(report)
+    for name in ("read", "malformed", "evaluated", "written", "reasons"):
+        assert getattr(other, name) == getattr(report, name), name
+    assert sorted(map(str, other.errors)) == sorted(map(str, report.errors))
+    assert [once.pairs(), once.pairs("errors")] == [place.pairs(), place.pairs("errors")]
+    bad = place.spark.read.parquet(str(place.out / "quarantine")) if report.malformed else None
+    assert report.malformed == (bad.count() if bad is not None else 0)
+    assert stream_report(json.loads((place.out / "report.json").read_text())) == report
+    assert not (place.out / "staging").exists()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("on_error", ["drop", "deliver"])
+def test_batches_add_up(place: Place, on_error: str) -> None:
+    put(place.events, 3)
+    seen = Seen()
+    report = place.stream(files=2, seen=seen, on_error=on_error)
+    assert (2, 1, 30, 3) == (report.batches, report.last, report.read, report.malformed)
+    assert [20, 10] == [done.report.read for done in seen.batches]
+    check_like_a_batch_run(place, report, on_error=on_error)
+    assert ["batch=0", "batch=1"] == sorted(p.name for p in (place.out / "delivered").iterdir())
+    again = place.stream(files=2, on_error=on_error)
+    assert report == again
+    (place.events / "new.json").write_text(f"[{event(100)}, {event(101)}]")
+    # A file that comes late with an old date is not passed over.
+    os.utime(place.events / "new.json", (1_000_000_000, 1_000_000_000))
+    report = place.stream(files=2, on_error=on_error)
+    assert (3, 32) == (report.batches, report.read)
+    check_like_a_batch_run(place, report, on_error=on_error)
+
+
+@pytest.mark.spark
+def test_everything_that_a_batch_run_reads(place: Place) -> None:
+    put(place.events, 1)
+    (place.events / "deep").mkdir()
+    (place.events / "deep" / "b [1] %20.ndjson.gz").write_bytes(gzip.compress(event(50).encode()))
+    packed = gzip.compress("\n".join(event(n) for n in range(60, 2060)).encode())
+    (place.events / "cut.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+    (place.events / "pretty.json").write_text(json.dumps(json.loads(event(70)), indent=2))
+    (place.events / "notes.md").write_text("no events")
+    seen = Seen()
+    report = place.stream(seen=seen)
+    assert (5, ["TRI605"]) == (report.batches, seen.warnings)
+    assert ("the file is damaged: what follows the lines read from it is lost", 1) in report.reasons
+    (place.events / "notes.md").unlink()
+    check_like_a_batch_run(place, report)
+
+
+@pytest.mark.spark
+def test_json_lines(place: Place) -> None:
+    put(place.events, 2)
+    place.stream(format="jsonl")
+    again = read_events(place.spark, place.out / "delivered")
+    lines = sorted(row["event"] for row in again.collect())
+    numbers = [n for n in (*range(8), *range(10, 18)) if n % 2 == 0]
+    assert sorted(event(n) for n in numbers) == lines
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("count", [0, 30, 100])
+def test_no_triggers_and_many(place: Place, count: int) -> None:
+    put(place.events, 2)
+    triggers = [Trigger(f"t{i:03}", f"data.n == {i}.0 || ce.type == 'x{i}'") for i in range(count)]
+    report = place.stream(triggers)
+    assert (2, 20, 18, count) == (report.batches, report.read, report.evaluated, len(report.triggers))
+    check_like_a_batch_run(place, report, triggers)
+
+
+class CrashError(BaseException):
+    """The process ends here."""
+
+
+def crash(monkeypatch: pytest.MonkeyPatch, method: str, when: Callable[..., bool]) -> None:
+    """The process ends before the directory's method is called in this way; it clears nothing up."""
+    real = getattr(Directory, method)
+
+    def broken(self: Directory, *arguments: str) -> Any:
+        if when(*arguments):
+            raise CrashError
+        return real(self, *arguments)
+
+    monkeypatch.setattr(Directory, method, broken)
+    monkeypatch.setattr(Ledger, "abandon", lambda self: None)
+
+
+CRASHES: dict[str, tuple[str, Callable[..., bool]]] = {
+    "the intent": ("write", lambda name, *_: name == "intents/1.json"),
+    "staged": ("write", lambda name, *_: name == "staging/ready.json"),
+    "the deliveries": ("move", lambda name, to: to == "delivered/batch=1"),
+    "the errors": ("move", lambda name, to: to == "errors/batch=1"),
+    "the quarantine": ("move", lambda name, to: to == "quarantine/batch=1"),
+    "the marker": ("move", lambda name, to: to == "batches/1.json"),
+    "the report": ("write", lambda name, text: name == "report.json" and '"last": 1' in text),
+    "the end": ("delete", lambda name: name == "intents/1.json"),
+}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("step", CRASHES)
+def test_a_batch_that_is_done_again_is_done_once(place: Place, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    put(place.events, 2, each=5)
+    with monkeypatch.context() as patched:
+        crash(patched, *CRASHES[step])
+        with pytest.raises(CrashError):
+            place.stream()
+    report = place.stream()
+    assert (2, 10) == (report.batches, report.read)
+    check_like_a_batch_run(place, report)
+    assert [] == list((place.out / "_checkpoint" / "intents").iterdir())
+
+
+@pytest.mark.spark
+def test_a_batch_that_spark_does_again_is_not_written_again(place: Place) -> None:
+    put(place.events, 2)
+    report = place.stream()
+    commits = place.out / "_checkpoint" / "query" / "commits"
+    for name in ("1", ".1.crc"):
+        (commits / name).unlink(missing_ok=True)
+    seen = Seen()
+    assert report == place.stream(seen=seen)
+    assert [] == seen.batches
+    (place.out / "report.json").unlink()
+    assert report == place.stream()
+    check_like_a_batch_run(place, report)
+
+
+@pytest.mark.spark
+def test_a_batch_is_judged_again_by_the_set_it_was_begun_with(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(place.events, 2)
+    before, after = (
+        [Trigger("a", "data.n < 4"), Trigger("b", "true")],
+        [Trigger("a", "data.n >= 4"), Trigger("c", "true")],
+    )
+    with monkeypatch.context() as patched:
+        crash(patched, *CRASHES["staged"])
+        with pytest.raises(CrashError):
+            place.stream(before)
+    seen = Seen()
+    report = place.stream(after, seen=seen)
+    assert 2 == report.batches
+    expected = [("a", "0"), ("a", "1"), ("a", "2"), ("a", "3")]
+    expected += [("a", str(n)) for n in range(10, 18)]
+    expected += [("b", str(n)) for n in range(9)] + [("c", str(n)) for n in range(10, 19)]
+    assert sorted(expected) == place.pairs()
+    assert [("a", 18, 12, 4, 2), ("b", 9, 9, 0, 0), ("c", 9, 9, 0, 0)] == counts(report)
+    sets = {json.loads((place.out / "batches" / f"{n}.json").read_text())["set"] for n in (0, 1)}
+    stored = {
+        p.stem: p.read_text() for p in (place.out / "_checkpoint" / "sets").iterdir() if not p.name.startswith(".")
+    }
+    assert sets == set(stored)
+    assert {set_of(before, "drop").hash, set_of(after, "drop").hash} == sets
+    assert set_of(before, "drop").text == stored[set_of(before, "drop").hash]
+
+
+def manifest(path: Path, name: str, text: str) -> None:
+    path.write_text(MANIFEST.replace("NAME", name).replace("TEXT", text))
+
+
+@pytest.mark.spark
+def test_triggers_that_change_judge_the_next_batch(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Only a batch's beginning looks at the files, so that no look falls between two of the changes below.
+    monkeypatch.setattr("tricel.spark_backend.streaming.stream._POLL", 1e9)
+    put(place.events, 6)
+    folder = place.root / "triggers"
+    folder.mkdir()
+    manifest(folder / "a.yaml", "a", "data.n >= 0")
+
+    def then(done: BatchDone) -> None:
+        match done.number:
+            case 0:
+                manifest(folder / "b.yaml", "b", "true")
+            case 1:
+                (folder / "a.yaml").write_text("]rubbish[")
+            case 2:
+                manifest(folder / "a.yaml", "b", "true")
+            case 3:
+                manifest(folder / "a.yaml", "b", "true" + " " * 5)
+                (folder / "b.yaml").rename(folder / "c.yaml")
+                manifest(folder / "c.yaml", "x" * 250, "true")
+            case 4:
+                manifest(folder / "c.yaml", "c", "data.nosuch")
+
+    seen = Seen(then)
+    report = place.stream(FileOrigin([str(folder)]), seen=seen)
+    # Of batches 0 to 5: a in all but the last, b from 1 on (from a.yaml in the end), c in the last.
+    assert [("a", 45, 40, 0, 5), ("b", 45, 45, 0, 0), ("c", 9, 0, 0, 9)] == counts(report)
+    assert [1, 2, 2] == seen.sets
+    assert ["TRI301", "TRI316", "TRI602"] == seen.refused
+    assert 6 == report.batches
+
+
+@pytest.mark.spark
+def test_triggers_that_are_gone_are_no_change(place: Place) -> None:
+    put(place.events, 2)
+    folder = place.root / "triggers"
+    folder.mkdir()
+    manifest(folder / "a.yaml", "a", "true")
+    seen = Seen(lambda done: (folder.rename(place.root / "away"), None)[1] if done.number == 0 else None)
+    origin = FileOrigin([str(folder / "a.yaml")])
+    assert [("a", 18, 18, 0, 0)] == counts(place.stream(origin, seen=seen))
+    assert ["TRI606"] == seen.refused
+
+
+@pytest.mark.spark
+def test_an_error_may_stop_the_stream(place: Place) -> None:
+    put(place.events, 1)
+    good = (place.events / "0.jsonl").read_text()
+    (place.events / "0.jsonl").write_text(event(1))
+    os.utime(place.events / "0.jsonl", (1, 1))
+    (place.events / "1.jsonl").write_text(good)
+    with pytest.raises(RunError) as e:
+        place.stream(TRIGGERS[:1], on_error="fail")
+    assert ("TRI603", "even") == (e.value.diagnostic.code, e.value.diagnostic.source.name)
+    assert ["0.json"] == [p.name for p in (place.out / "batches").glob("*.json")]
+    assert not (place.out / "staging").exists()
+    assert 1 == json.loads((place.out / "report.json").read_text())["read"]
+    # Nothing of that batch was written, so triggers that were mended may judge it.
+    mended = [Trigger("even", "has(data.n) && int(data.n) % 2 == 0")]
+    assert [("even", 10, 4, 6, 0)] == counts(place.stream(mended, on_error="fail"))
+
+
+@pytest.mark.spark
+def test_what_is_in_use_is_refused(place: Place, tmp_path: Path) -> None:
+    put(place.events, 1, each=3)
+    place.stream(checkpoint=str(tmp_path / "cp"))
+    other = Place(place.spark, tmp_path / "other")
+    put(other.events, 1, each=3)
+    used = tmp_path / "used"
+    run(place.spark, [], read_events(place.spark, place.events), str(used / "out"))
+    (tmp_path / "mine" / "x").mkdir(parents=True)
+    cases: list[tuple[str, Place, dict[str, Any]]] = [
+        ("belongs to another stream", other, {"checkpoint": str(tmp_path / "cp")}),
+        ("belongs to another stream", other, {"checkpoint": str(tmp_path / "cp"), "overwrite": True}),
+        ("the checkpoint is in use", other, {"checkpoint": str(tmp_path / "mine")}),
+        ("is not that of the stream", place, {}),
+        ("another format", place, {"checkpoint": str(tmp_path / "cp"), "format": "jsonl"}),
+        ("another source", place, {"checkpoint": str(tmp_path / "cp"), "source": Files(str(other.events))}),
+        ("holds an earlier run", Place(place.spark, used), {"source": Files(str(place.events))}),
+    ]
+    for message, where, options in cases:
+        with pytest.raises(RunError, match=message) as e:
+            where.stream(**options)
+        assert "TRI602" == e.value.diagnostic.code
+    with pytest.raises(RunError, match="in use"):
+        run(place.spark, [], read_events(place.spark, place.events), str(place.out), overwrite=True)
+    assert (place.out / "batches" / "0.json").exists()
+    report = place.stream(TRIGGERS[:1], checkpoint=str(tmp_path / "cp"), overwrite=True)
+    assert (1, 3, 1) == (report.batches, report.read, len(report.triggers))
+    (place.out / "mine.txt").write_text("keep")
+    assert report == place.stream(TRIGGERS[:1], checkpoint=str(tmp_path / "cp"))
+    with pytest.raises(RunError, match="in use"):
+        place.stream(checkpoint=str(tmp_path / "cp"), overwrite=True)
+
+
+@pytest.mark.spark
+def test_rates(place: Place) -> None:
+    put(place.events, 5)
+    size = max(f.stat().st_size for f in place.events.iterdir())
+    assert 3 == place.stream(files=2).batches
+    bytes_ = Place(place.spark, place.root / "bytes")
+    assert 3 == bytes_.stream(source=Files(str(place.events), Rate(bytes=2 * size))).batches
+
+
+@pytest.mark.spark
+def test_tables(place: Place) -> None:
+    spark = place.spark
+    rows = [("1", "s", "a", 5), ("2", "s", "b", 6), ("3", "s", "a", None)]
+    triggers = [Trigger("a", "ce.type == 'a'"), Trigger("n", "int(ce.n) > 5")]
+    schema = "id STRING, source STRING, type STRING, n INT"
+    frame = spark.createDataFrame(rows, schema)
+    frame.write.parquet(str(place.events), mode="overwrite")
+    expected = [("a", "1"), ("a", "3"), ("n", "2")]
+    report = place.stream(triggers)
+    assert (3, [("a", 3, 2, 1, 0), ("n", 3, 1, 1, 1)]) == (report.read, counts(report))
+    assert expected == place.pairs()
+    spark.sql("DROP TABLE IF EXISTS streamed_events")
+    spark.sql(f"CREATE TABLE streamed_events ({schema}) USING parquet LOCATION '{place.root / 'table'}'")
+    try:
+        frame.write.insertInto("streamed_events")
+        table = Place(spark, place.root / "of-table")
+        assert counts(report) == counts(table.stream(triggers, source=Table("streamed_events")))
+        frame.limit(1).write.insertInto("streamed_events")
+        grown = table.stream(triggers, source=Table("streamed_events"))
+        assert (4, sorted([*expected, ("a", "1")])) == (grown.read, table.pairs())
+    finally:
+        spark.sql("DROP TABLE streamed_events")
+    for source in (Files(str(place.root / "nowhere")), Table("nowhere")):
+        with pytest.raises(RunError) as e:
+            Place(spark, place.root / "no").stream(triggers, source=source)
+        assert "TRI601" == e.value.diagnostic.code
+
+
+@pytest.mark.spark
+def test_a_stream_goes_on_until_it_is_stopped(place: Place) -> None:
+    put(place.events, 2)
+    stop = threading.Event()
+
+    def then(done: BatchDone) -> None:
+        if done.number == 1:
+            put(place.root / "more", 1)
+            (place.root / "more" / "0.jsonl").rename(place.events / "later.jsonl")
+        if done.number == 2:
+            stop.set()
+
+    report = place.stream(seen=Seen(then), stop=stop, available_now=False)
+    assert (3, 30) == (report.batches, report.read)
+    put(place.events, 4)
+    assert 5 == place.stream().batches
+
+
+@pytest.mark.spark
+def test_metrics(place: Place) -> None:
+    put(place.events, 2)
+    folder = place.root / "triggers"
+    folder.mkdir()
+    manifest(folder / "a.yaml", "a", "data.n < 5")
+    metrics = Metrics()
+    port = metrics.serve("127.0.0.1", 0)
+    seen = Seen(lambda done: (folder / "b.yaml").write_text("[") and None)
+    origin = FileOrigin([str(folder)])
+    loaded = origin.poll()
+    assert loaded is not None
+    options = Options(available_now=True)
+    source = Files(str(place.events), Rate(1))
+    run_stream(
+        place.spark, source, origin, loaded, str(place.out), options, several([seen, metrics]), threading.Event()
+    )
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+        text = answer.read().decode()
+    set_ = set_of(loaded.triggers, "drop").hash
+    for line in (
+        "tricel_stream_events_total 20.0",
+        "tricel_stream_malformed_total 2.0",
+        "tricel_stream_deliveries_total 5.0",
+        "tricel_stream_errors_total 2.0",
+        'tricel_stream_trigger_outcomes_total{outcome="filtered",trigger="a"} 11.0',
+        "tricel_stream_batches_total 2.0",
+        'tricel_stream_trigger_set_reloads_total{result="refused"} 1.0',
+        'tricel_stream_trigger_set_reloads_total{result="accepted"} 0.0',
+        "tricel_stream_batch_seconds_count 2.0",
+        f'tricel_stream_trigger_set_info{{hash="{set_}"}} 1.0',
+    ):
+        assert f"{line}\n" in text, line
+    with pytest.raises(RunError, match="cannot be served"):
+        Metrics().serve("127.0.0.1", port)
+
+
+def test_spark_connect_is_refused(tmp_path: Path) -> None:
+    connect: Any = SimpleNamespace()
+    with pytest.raises(RunError, match="Spark Connect") as e:
+        run_stream(connect, Files("x"), Given(), Loaded(()), str(tmp_path), Options(), Seen(), threading.Event())
+    assert "TRI606" == e.value.diagnostic.code
+
+
+def test_files_are_compiled_when_their_content_changes(tmp_path: Path) -> None:
+    file = tmp_path / "a.yaml"
+    manifest(file, "a", "true")
+    origin = FileOrigin([str(tmp_path)])
+    assert origin.poll() is not None
+    assert origin.poll() is None
+    os.utime(file, (5, 5))
+    assert origin.poll() is None
+    manifest(file, "a", "false")
+    os.utime(file, (5, 5))
+    changed = origin.poll()
+    assert changed is not None
+    assert ["false"] == [t.compiled.cel for t in changed.triggers]
+    file.write_text("[")
+    broken = origin.poll()
+    assert broken is not None
+    assert not broken.sound
+    assert origin.poll() is None
+    file.unlink()
+    gone = origin.poll()
+    assert gone is not None
+    assert [] == list(gone.triggers)
+    with pytest.raises(FileNotFoundError):
+        FileOrigin([str(file)]).poll()
+    nothing = FileOrigin([str(tmp_path)]).poll()
+    assert nothing is not None
+    assert [] == list(nothing.triggers)
+
+
+def test_a_mounted_config_map_has_each_file_once(tmp_path: Path) -> None:
+    for turn, text in ((1, "true"), (2, "false")):
+        new = tmp_path / f"..{turn}"
+        new.mkdir()
+        manifest(new / "a.yaml", "a", text)
+        (tmp_path / "..data_tmp").symlink_to(new.name)
+        (tmp_path / "..data_tmp").rename(tmp_path / "..data")
+        if turn == 1:
+            (tmp_path / "a.yaml").symlink_to("..data/a.yaml")
+            origin = FileOrigin([str(tmp_path)])
+        loaded = origin.poll()
+        assert loaded is not None
+        assert [text] == [t.compiled.cel for t in loaded.triggers]
+        assert loaded.sound
+
+
+def test_a_set_is_the_same_after_it_was_stored() -> None:
+    triggers = [
+        *load_triggers(EXAMPLES / "triggers"),
+        Trigger("p", "ce.type.matches('^(a|b)+$')", "fail"),
+        Trigger("é\n", "true"),
+    ]
+    set_ = set_of(triggers, "deliver")
+    again = restored(set_.text)
+    assert set_.text == again.text
+    assert set_.hash == again.hash == set_of(triggers[::-1], "deliver").hash != set_of(triggers, "drop").hash
+    assert [t.compiled.sql for t in set_.triggers] == [t.compiled.sql for t in again.triggers]
+    assert {"deliver", "fail"} == {t.on_error for t in again.triggers}
+    with pytest.raises(ValueError, match="version 2"):
+        restored('{"version": 2, "triggers": []}')
+
+
+def test_accounts_add_up() -> None:
+    first = RunReport(
+        5, 1, 4, (("x", 1),), (TriggerCounts("a", 4, 1, 2, 1),), (ErrorCount("a", "e", "s", 1),), 2, ("a",), "jsonl"
+    )
+    second = RunReport(3, 2, 1, (("x", 1), ("y", 1)), (), (), 0, (), "jsonl")
+    total = added(added(empty_stream("jsonl"), 0, first, ["a", "b"], "h"), 1, second, ["b", "c"], "i")
+    assert [("a", 4, 1, 2, 1), ("b", 5, 0, 5, 0), ("c", 1, 0, 1, 0)] == counts(total)
+    assert (2, 1, 8, 3, 5, 2, "i") == (
+        total.batches,
+        total.last,
+        total.read,
+        total.malformed,
+        total.evaluated,
+        total.written,
+        total.set,
+    )
+    assert (("x", 2), ("y", 1)) == total.reasons
+    assert total == stream_report(json.loads(total.to_json()))
+    assert first == run_report(json.loads(first.to_json()))
+
+
+def test_sources_by_name() -> None:
+    assert Table("a.b", Rate(3)) == source_of("table:a.b", Rate(3))
+    assert Files("a/b") == source_of("a/b", Rate())
+    assert ("table:a.b", "s3://x/y") == (Table("a.b").name, Files("s3://x/y").name)
