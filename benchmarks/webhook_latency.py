@@ -3,14 +3,13 @@
 Every request asks about another filter. The rival, in the same run and on the same server, is a request that reviews
 nothing (/healthz): what HTTPS in Python costs by itself. The load generator shares the machine with the server.
 
-    python benchmarks/webhook_latency.py [--requests N]      with N, also sends N reviews and shows the server's memory
+    python benchmarks/webhook_latency.py [--requests N]      with N, instead, the server's memory over N reviews
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import itertools
 import json
 import signal
 import ssl
@@ -29,6 +28,8 @@ from tricel.k8s.certificates import write_certificates
 HOST = "127.0.0.1"
 CONNECTIONS = (1, 16, 64)
 SECONDS = 5.0
+MADE = 60_000
+"""Requests that are made before the time is taken: more than are sent in it."""
 LARGEST = 1_500
 """Terms of a filter near the limit on the number of its parts."""
 
@@ -60,34 +61,69 @@ KINDS = {
 }
 
 
-async def one(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, request: bytes) -> None:
-    """Sends a request and reads its answer, which must be a success."""
-    writer.write(request)
-    head = await reader.readuntil(b"\r\n\r\n")
-    if not head.startswith(b"HTTP/1.1 200"):
-        raise RuntimeError(head.decode())
-    length = int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0])
-    body = await reader.readexactly(length)
-    if b'"allowed": false' in body:
-        raise RuntimeError(body.decode())
+class Client(asyncio.Protocol):
+    """A connection that makes requests one after the other, each without a pause, and notes how long each takes.
+
+    It does as little as it can: the requests are bytes already, and of an answer it looks at the status, the length, and
+    whether something is denied.
+    """
+
+    def __init__(self, requests: Iterator[bytes], end: float, latencies: list[float]) -> None:
+        self.requests = requests
+        self.end = end
+        self.latencies = latencies
+        self.done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self.received = b""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self.ask()
+
+    def ask(self) -> None:
+        """Sends the next request; there is none after the end."""
+        now = time.perf_counter()
+        request = next(self.requests, None) if now < self.end else None
+        if request is None:
+            self.finish(None)
+            return
+        self.begin = time.perf_counter()
+        self.transport.write(request)
+
+    def data_received(self, data: bytes) -> None:
+        self.received += data
+        head, found, body = self.received.partition(b"\r\n\r\n")
+        if not found or len(body) < int(head.lower().split(b"content-length:")[1].split(b"\r\n")[0]):
+            return
+        self.latencies.append(time.perf_counter() - self.begin)
+        self.received = b""
+        if not head.startswith(b"HTTP/1.1 200") or b'"allowed": false' in body:
+            self.finish(RuntimeError(f"{head.decode()} {body.decode()}"))
+        else:
+            self.ask()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.finish(RuntimeError("the server hung up"))
+
+    def finish(self, problem: Exception | None) -> None:
+        """Ends the connection."""
+        if not self.done.done():
+            self.done.set_exception(problem) if problem else self.done.set_result(None)
+            self.transport.close()
 
 
 async def load(
     port: int, context: ssl.SSLContext, connections: int, requests: Iterator[bytes], seconds: float
 ) -> list[float]:
-    """The latencies of all requests that connections made one after the other, each without a pause."""
+    """The latencies of all requests of so many connections, in seconds, in order of length."""
     latencies: list[float] = []
     end = time.perf_counter() + seconds
-
-    async def client() -> None:
-        reader, writer = await asyncio.open_connection(HOST, port, ssl=context)
-        while time.perf_counter() < end and (request := next(requests, None)) is not None:
-            begin = time.perf_counter()
-            await one(reader, writer, request)
-            latencies.append(time.perf_counter() - begin)
-        writer.close()
-
-    await asyncio.gather(*(client() for _ in range(connections)))
+    loop = asyncio.get_running_loop()
+    made = [
+        await loop.create_connection(lambda: Client(requests, end, latencies), HOST, port, ssl=context)
+        for _ in range(connections)
+    ]
+    await asyncio.gather(*(client.done for _, client in made))
     return sorted(latencies)
 
 
@@ -95,7 +131,7 @@ def start(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
     """The webhook and its port."""
     write_certificates(folder, (HOST,), datetime.now(UTC), days=1, authority_days=1)
     command = [sys.executable, "-m", "tricel", "webhook", "--host", HOST, "--port", "0", "--drain", "0"]
-    command += ["--review-timeout", "600", "--certificate", str(folder / "tls.crt"), "--key", str(folder / "tls.key")]
+    command += ["--review-timeout", "120", "--certificate", str(folder / "tls.crt"), "--key", str(folder / "tls.key")]
     log = folder / "log"
     with log.open("wb") as file:
         process = subprocess.Popen(command, stderr=file)
@@ -107,38 +143,68 @@ def start(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
     return process, int(json.loads(line)["port"])
 
 
-def memory(pid: int) -> float:
-    """Resident MB of a process and of those that it started, where pages that they share count for each."""
-    found = int(Path(f"/proc/{pid}/status").read_text().split("VmRSS:")[1].split()[0]) / 1024
+def processes(pid: int) -> list[int]:
+    """A process and those that it started, in order."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return found + sum(memory(int(child)) for child in children)
+    return [pid, *(each for child in children for each in processes(int(child)))]
+
+
+def memory(pid: int) -> float:
+    """Resident MB of a process; pages that it shares count too."""
+    return int(Path(f"/proc/{pid}/status").read_text().split("VmRSS:")[1].split()[0]) / 1024
+
+
+def slope(values: list[float]) -> float:
+    """The growth from one value to the next, by least squares."""
+    middle = (len(values) - 1) / 2
+    mean = sum(values) / len(values)
+    return sum((n - middle) * (v - mean) for n, v in enumerate(values)) / sum(
+        (n - middle) ** 2 for n in range(len(values))
+    )
+
+
+def show_memory(server: int, port: int, context: ssl.SSLContext, total: int) -> None:
+    """The memory of each of the server's processes while so many reviews are made: once warm, at the end, and the growth."""
+    tenth = total // 10
+    found: dict[int, list[float]] = {}
+    for turn in range(10):
+        requests = (review(small(n), n) for n in range(turn * tenth, (turn + 1) * tenth))
+        asyncio.run(load(port, context, 16, requests, 1e9))
+        for pid in processes(server):
+            found.setdefault(pid, []).append(memory(pid))
+    table = Table("process", f"MB after {tenth:,}", f"after {total:,}", "MB for 100,000 reviews, second half")
+    for pid, values in found.items():
+        name = Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ")
+        name = next((word for word in ("resource_tracker", "forkserver") if word in name), "server")
+        growth = slope(values[5:]) / tenth * 100_000 if len(values) == 10 else float("nan")
+        table.add_row(name, f"{values[0]:.1f}", f"{values[-1]:.1f}", f"{growth:+.2f}")
+    Console().print(table)
 
 
 def main() -> None:
     """Measures and prints the table."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--requests", type=int, default=0, help="also show the memory over so many reviews")
+    parser.add_argument("--requests", type=int, default=0, help="instead, show the memory over so many reviews")
     arguments = parser.parse_args()
-    table = Table("review of", "connections", "p50 ms", "p99 ms", "a second")
+    table = Table("review of", "connections", "p50 ms", "p99 ms", "a second", "the generator's share of a core")
     with tempfile.TemporaryDirectory() as name:
         process, port = start(Path(name))
         context = ssl.create_default_context(cafile=f"{name}/ca.crt")
         try:
+            if arguments.requests:
+                show_memory(process.pid, port, context, arguments.requests)
+                return
             for kind, request in KINDS.items():
                 for connections in CONNECTIONS:
-                    most = max(3, connections) if kind == MAXIMAL else None
-                    requests = (request(n) for n in itertools.islice(itertools.count(), most))
-                    begin = time.perf_counter()
-                    found = asyncio.run(load(port, context, connections, requests, 1e9 if most else SECONDS))
-                    rate = len(found) / (time.perf_counter() - begin)
+                    most = max(3, connections) if kind == MAXIMAL else MADE
+                    requests = iter([request(n) for n in range(most)])
+                    begin, cpu = time.perf_counter(), time.process_time()
+                    found = asyncio.run(load(port, context, connections, requests, 1e9 if most < MADE else SECONDS))
+                    seconds = time.perf_counter() - begin
                     p50, p99 = (found[min(len(found) - 1, int(len(found) * q))] * 1000 for q in (0.5, 0.99))
-                    table.add_row(kind, str(connections), f"{p50:.1f}", f"{p99:.1f}", f"{rate:,.0f}")
+                    rate, share = len(found) / seconds, (time.process_time() - cpu) / seconds
+                    table.add_row(kind, str(connections), f"{p50:.1f}", f"{p99:.1f}", f"{rate:,.0f}", f"{share:.0%}")
             Console().print(table)
-            tenth = arguments.requests // 10
-            for turn in range(10 if tenth else 0):
-                requests = (review(small(n), n) for n in range(turn * tenth, (turn + 1) * tenth))
-                asyncio.run(load(port, context, 16, requests, 1e9))
-                print(f"{(turn + 1) * tenth:9,} reviews: {memory(process.pid):7.1f} MB", flush=True)
         finally:
             process.send_signal(signal.SIGTERM)
             process.wait(30)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import queue
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, TypeAlias
 
 import urllib3
@@ -35,8 +37,11 @@ from .reflect import (
 
 State: TypeAlias = Mapping[Key, Object]
 _PAGE = 500
+_NOTE = 1024
+"""Bytes of an Event's note (Kubernetes, events.k8s.io/v1)."""
+_CONTROLLER = "tricel.dev/lint"
 _CONNECT, _READ = 10.0, 60.0
-_WATCH = 240
+_WATCH = 120
 """Seconds after which the server ends a watch; the next begins where it ended."""
 
 
@@ -123,6 +128,31 @@ class Cluster:
         except (ApiException, urllib3.exceptions.HTTPError) as e:
             raise _failure(e, f"the status of {metadata['namespace']}/{metadata['name']}") from e
 
+    def tell(self, value: Object, reason: str, action: str, note: str, now: datetime) -> None:
+        """Records a warning about an object as a Kubernetes Event in its namespace.
+
+        What was recorded already, with the same words about the same object, is counted and not recorded again.
+
+        Raises:
+            ClusterError: where the cluster refuses.
+        """
+        told = warning_event(value, reason, action, note, now)
+        name, namespace = told["metadata"]["name"], told["metadata"]["namespace"]
+        events: Any = client.EventsV1Api(self.api)
+        raw = {"_request_timeout": (_CONNECT, _READ), "_preload_content": False}
+        try:
+            try:
+                events.create_namespaced_event(namespace, told, **raw).close()
+            except ApiException as e:
+                if e.status != 409:
+                    raise
+                before = json.loads(events.read_namespaced_event(name, namespace, **raw).data)
+                count = int((before.get("series") or {}).get("count") or 1) + 1
+                series = {"series": {"count": count, "lastObservedTime": told["eventTime"]}}
+                events.patch_namespaced_event(name, namespace, series, **raw).close()
+        except (ApiException, urllib3.exceptions.HTTPError) as e:
+            raise _failure(e, f"an event about {namespace}/{value['metadata']['name']}") from e
+
     def _resources(self, selection: Selection) -> tuple[_Triggers, ...]:
         """The resources of the groups that the cluster serves."""
         every = [_Triggers(client.CustomObjectsApi(self.api), group, selection) for group in selection.groups]
@@ -157,6 +187,33 @@ def connect(kubeconfig: str = "", context: str = "") -> Cluster:
     # Failures are told and tried again here, with growing waits.
     configuration.retries = urllib3.Retry(0)
     return Cluster(client.ApiClient(configuration))
+
+
+def warning_event(value: Object, reason: str, action: str, note: str, now: datetime) -> dict[str, Any]:
+    """A warning about an object, as an `events.k8s.io/v1` Event.
+
+    Its name follows from the object and the words, so that the same warning is one Event. The note is cut to the
+    1,024 bytes that the API allows.
+    """
+    metadata = value["metadata"]
+    identity = json.dumps([value["apiVersion"], metadata.get("uid"), metadata["name"], reason, note])
+    digest = hashlib.sha256(identity.encode()).hexdigest()[:16]
+    regarding = {"apiVersion": value["apiVersion"], "kind": value["kind"]} | {
+        name: metadata[name] for name in ("namespace", "name", "uid", "resourceVersion") if metadata.get(name)
+    }
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": f"{str(metadata['name'])[:230]}.{digest}", "namespace": metadata["namespace"]},
+        "eventTime": now.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
+        "type": "Warning",
+        "reason": reason,
+        "action": action,
+        "note": note.encode()[:_NOTE].decode(errors="ignore"),
+        "regarding": regarding,
+        "reportingController": _CONTROLLER,
+        "reportingInstance": _CONTROLLER.replace("/", "-"),
+    }
 
 
 def without_bookkeeping(value: Object) -> dict[str, Any]:
@@ -198,6 +255,7 @@ class _Triggers:
             objects += (
                 {"apiVersion": f"{self.group}/{version_of(self.group)}", "kind": "Trigger", **each}
                 for each in page["items"]
+                if isinstance(each, Mapping)
             )
             going_on = page["metadata"].get("continue") or ""
             if not going_on:
@@ -210,7 +268,7 @@ class _Triggers:
             resource_version=version,
             allow_watch_bookmarks=True,
             timeout_seconds=_WATCH,
-            read=_WATCH + _READ,
+            read=_WATCH + _CONNECT,
         )
         try:
             rest = b""
@@ -226,7 +284,7 @@ class _Triggers:
         response = self._request(limit=_PAGE, going_on=going_on)
         try:
             page = json.loads(response.data)
-            return {"items": page["items"], "metadata": page["metadata"]}
+            return {"items": list(page["items"] or ()), "metadata": dict(page["metadata"])}
         except (urllib3.exceptions.HTTPError, OSError, ValueError, KeyError, TypeError) as e:
             raise ClusterError(f"the list cannot be read: {type(e).__name__}") from e
         finally:
@@ -284,6 +342,10 @@ def _pump(resource: _Triggers, changes: queue.Queue[tuple[str, Change | ClusterE
             changes.put((resource.group, change))
     except ClusterError as e:
         changes.put((resource.group, e))
+    except Exception as e:  # nobody else would hear of it
+        changes.put(
+            (resource.group, ClusterError(f"the Triggers cannot be followed: {type(e).__name__}", lasting=True))
+        )
 
 
 def _states(

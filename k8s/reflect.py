@@ -7,6 +7,7 @@ from one, bookmarks move it on, and 410 Gone says that it is too old, so that ev
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
@@ -14,6 +15,10 @@ from typing import Any, Protocol, TypeAlias
 Object: TypeAlias = Mapping[str, Any]
 Key: TypeAlias = tuple[str, str, str]
 """API group, namespace, name."""
+
+
+_SHORT = 1.0
+"""Seconds under which a watch without an event is suspicious; a long one was ended by the server in time."""
 
 
 class ClusterError(OSError):
@@ -125,14 +130,14 @@ def reflect(resource: Resource, pause: Pause, backoff: Backoff | None = None) ->
                 listed = resource.read()
                 yield Replaced({key_of(value): value for value in listed.objects})
                 version, began = listed.version, True
-            quiet = True
+            quiet, opened = True, time.monotonic()
             for event in resource.watch(version):
                 change, version = _read(event, version)
                 quiet = False
                 backoff.reset()
                 if change is not None:
                     yield change
-            if quiet and pause(backoff.next()):
+            if quiet and time.monotonic() - opened < _SHORT and pause(backoff.next()):
                 return
         except ExpiredError:
             # A list that expires at once, again and again, must not become a busy loop.
@@ -144,6 +149,9 @@ def reflect(resource: Resource, pause: Pause, backoff: Backoff | None = None) ->
             if e.lasting and not began:
                 raise
             wait = backoff.next()
+            # A list says that the cluster is there again, and a version that it does not know (its store was set back)
+            # would fail for ever.
+            version = None
             yield Broken(str(e), wait)
             if pause(wait):
                 return
@@ -151,15 +159,16 @@ def reflect(resource: Resource, pause: Pause, backoff: Backoff | None = None) ->
 
 def key_of(value: Object) -> Key:
     """Where an object is."""
-    metadata = value.get("metadata") or {}
+    metadata = value.get("metadata")
+    metadata = metadata if isinstance(metadata, Mapping) else {}
     group = str(value.get("apiVersion", "")).partition("/")[0]
     return group, str(metadata.get("namespace", "")), str(metadata.get("name", ""))
 
 
 def _read(event: Object, version: str) -> tuple[Change | None, str]:
     """What a watch event says, and the version to go on from."""
-    value = event.get("object")
-    if not isinstance(value, Mapping):
+    value = event.get("object") if isinstance(event, Mapping) else None
+    if not isinstance(value, Mapping) or not isinstance(value.get("metadata", {}), Mapping):
         raise ClusterError("the watch sent an event without an object")
     kind = event.get("type")
     if kind == "ERROR":

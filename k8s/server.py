@@ -14,13 +14,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import multiprocessing
 import os
 import signal
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -31,7 +28,8 @@ from aiohttp import web
 from .metrics import CONTENT_TYPE, Metrics
 from .review import NotAReviewError
 from .tls import RotatingCertificate
-from .work import MUTATE, VALIDATE, Answer, answered, prepare, unfinished
+from .work import MUTATE, VALIDATE, Answer, unfinished
+from .workers import NotBegunError, NotFinishedError, WorkerDiedError, Workers
 
 _LOG = logging.getLogger("tricel.webhook")
 
@@ -79,7 +77,7 @@ class Webhook:
         self.ending = False
         self._busy = 0
         self._arriving = 0
-        self._workers = _pool(options)
+        self._workers = Workers(options.workers, options.features, options.review)
         self._note_certificate()
 
     def application(self) -> web.Application:
@@ -103,16 +101,11 @@ class Webhook:
 
     def close(self) -> None:
         """Ends the workers; those still at work are not waited for."""
-        self._workers.shutdown(wait=False, cancel_futures=True)
-        for process in multiprocessing.active_children():
-            process.terminate()
+        self._workers.close()
 
     async def warm_up(self) -> None:
         """Starts the workers, so that no request waits for one."""
-        loop = asyncio.get_running_loop()
-        await asyncio.gather(
-            *(loop.run_in_executor(self._workers, time.sleep, 0.2) for _ in range(self.options.workers))
-        )
+        await self._workers.start()
 
     def _note_certificate(self) -> None:
         self.metrics.expiry.set(self.certificate.expires.timestamp())
@@ -153,44 +146,27 @@ class Webhook:
         if self._busy >= self.options.most:
             return "overloaded", _overloaded()
         begin = time.perf_counter()
-        workers = self._workers
+        self._busy += 1
+        self.metrics.in_flight.inc()
         try:
-            job = workers.submit(answered, request.path, body, self.options.features)
-            self._occupy(job)
             try:
-                done = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(job)), self.options.review)
-            except TimeoutError:
-                # One that has not begun is not to blame; the server is.
-                if job.cancel():
-                    return "overloaded", _overloaded()
+                done = await self._workers.answer(request.path, body)
+            except NotFinishedError:
                 done = unfinished(request.path, body, self.options.review)
         except NotAReviewError as e:
             return "invalid", _refusal(400, str(e))
-        except BrokenProcessPool:
-            self._replace(workers)
+        except NotBegunError:
+            # It is not to blame; the server is.
+            return "overloaded", _overloaded()
+        except WorkerDiedError:
             return "failed", _refusal(500, "the review failed")
         except Exception:
             _LOG.exception("review failed")
             return "failed", _refusal(500, "the review failed")
+        finally:
+            self._busy -= 1
+            self.metrics.in_flight.dec()
         return done.outcome, self._noted(request.path, done, time.perf_counter() - begin)
-
-    def _occupy(self, job: Future[Answer]) -> None:
-        """Counts a review until it ends, which may be after it was answered for."""
-        self._busy += 1
-        self.metrics.in_flight.inc()
-        loop = asyncio.get_running_loop()
-        job.add_done_callback(lambda _: None if loop.is_closed() else loop.call_soon_threadsafe(self._free))
-
-    def _replace(self, broken: ProcessPoolExecutor) -> None:
-        """Starts new workers in the place of those of which one died, once for all who noticed."""
-        if self._workers is broken:
-            _LOG.error("a worker died")
-            self._workers = _pool(self.options)
-            broken.shutdown(wait=False)
-
-    def _free(self) -> None:
-        self._busy -= 1
-        self.metrics.in_flight.dec()
 
     async def _body(self, request: web.Request) -> bytes | web.Response:
         if request.content_type != "application/json":
@@ -271,13 +247,6 @@ async def _emptied(runner: web.AppRunner, seconds: float) -> None:
     end = time.monotonic() + seconds
     while runner.server is not None and runner.server.connections and time.monotonic() < end:
         await asyncio.sleep(0.02)
-
-
-def _pool(options: Options) -> ProcessPoolExecutor:
-    """Processes that review: they use every core, and one that dies takes no connection with it."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["tricel.k8s.work"])
-    return ProcessPoolExecutor(options.workers, mp_context=context, initializer=prepare)
 
 
 def _overloaded() -> web.Response:

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 CLUSTER = "cluster"
 ACCEPTED = "FilterAccepted"
 """The status condition that says whether a Trigger compiles."""
+REFUSED, AUDIT = "FilterRefused", "Audit"
+"""Reason and action of the Event about a Trigger that does not compile."""
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -47,6 +49,14 @@ class ClusterChoice:
 
 def cluster_options(command: _Command) -> _Command:
     """The options `--triggers cluster` and those that choose the cluster; `chosen` reads them."""
+    triggers = click.option(
+        "--triggers", type=click.Choice([CLUSTER]), help="Read the Triggers of a Kubernetes cluster."
+    )
+    return triggers(selection_options(command))
+
+
+def selection_options(command: _Command) -> _Command:
+    """The options that choose the cluster, and which of its Triggers."""
     for option in (
         click.option("--selector", metavar="LABELS", default="", help="With --triggers cluster: a label selector."),
         click.option("--namespace", "-n", metavar="NAME", default="", help="With --triggers cluster: one namespace."),
@@ -56,7 +66,6 @@ def cluster_options(command: _Command) -> _Command:
         click.option(
             "--kubeconfig", metavar="FILE", default="", help="With --triggers cluster: instead of the default."
         ),
-        click.option("--triggers", type=click.Choice([CLUSTER]), help="Read the Triggers of a Kubernetes cluster."),
     ):
         command = option(command)
     return command
@@ -74,20 +83,30 @@ def chosen(options: Mapping[str, Any]) -> ClusterChoice | None:
 
 
 def read_cluster_triggers(
-    choice: ClusterChoice, *, environment: Environment = CLOUD_EVENT, engine: str = DEFAULT_ENGINE, report: bool = False
+    choice: ClusterChoice,
+    *,
+    environment: Environment = CLOUD_EVENT,
+    engine: str = DEFAULT_ENGINE,
+    report: bool = False,
+    events: bool = False,
 ) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
-    """The cluster's Triggers that compile, and every diagnostic; `report` writes what was found into their status.
+    """The cluster's Triggers that compile, and every diagnostic.
+
+    `report` writes what was found into the status of those of tricel.dev, and `events` makes a Kubernetes Event about
+    each, of either group, that does not compile.
 
     Raises:
         OSError: where the cluster cannot be asked.
     """
     cluster, selection = choice.connect()
     objects = cluster.read(selection)
-    if report:
-        for value in objects:
-            if str(value["apiVersion"]).startswith(f"{TRICEL_GROUP}/"):
-                _, found = compile_objects([value], environment=environment, engine=engine)
-                cluster.report(value, condition(value, found, datetime.now(UTC)))
+    for value in objects if report or events else ():
+        _, found = compile_objects([value], environment=environment, engine=engine)
+        now = datetime.now(UTC)
+        if report and str(value["apiVersion"]).startswith(f"{TRICEL_GROUP}/"):
+            cluster.report(value, condition(value, found, now))
+        if events and errors(found):
+            cluster.tell(value, REFUSED, AUDIT, _summaries(found), now)
     return compile_objects(objects, environment=environment, engine=engine)
 
 
@@ -110,15 +129,19 @@ def compile_objects(
 
 def condition(value: Mapping[str, Any], found: Iterable[Diagnostic], now: datetime) -> dict[str, Any]:
     """The status condition that tells what was found in a Trigger."""
-    from tricel.compiler.diagnostics import as_admission
-
     wrong = errors(found)
     told = {"type": ACCEPTED, "status": "False" if wrong else "True", "reason": wrong[0].code if wrong else "Compiles"}
-    summaries = "; ".join(as_admission.summary(d, field_of(d)) for d in wrong[: as_admission.MOST])
     generation = (value.get("metadata") or {}).get("generation")
     return {
         **told,
-        "message": summaries[:32_000] or "the filter compiles",
+        "message": _summaries(wrong)[:32_000] or "the filter compiles",
         "lastTransitionTime": now.strftime("%Y-%m-%dT%H:%M:%SZ"),
         **({} if generation is None else {"observedGeneration": generation}),
     }
+
+
+def _summaries(found: Iterable[Diagnostic]) -> str:
+    """The errors in one line; empty where there are none."""
+    from tricel.compiler.diagnostics import as_admission
+
+    return "; ".join(as_admission.summary(d, field_of(d)) for d in errors(found)[: as_admission.MOST])

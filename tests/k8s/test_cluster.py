@@ -27,6 +27,7 @@ from tricel.k8s.crd import PLURAL, custom_resource_definition
 from webhook_process import HOST, WebhookProcess
 
 from tricel.cli import main
+from tricel.cluster_triggers import ClusterChoice, read_cluster_triggers
 
 pytestmark = pytest.mark.cluster
 
@@ -499,23 +500,60 @@ def test_lint_and_compile_read_the_cluster(server: ApiServer, webhook: WebhookPr
             server.delete(value)
 
 
-def test_the_reader_has_the_least_rights(server: ApiServer, webhook: WebhookProcess) -> None:
-    """With the deployed role, and nothing else, reading works and writing does not."""
+@needs_kubectl
+@pytest.mark.parametrize("version", [OURS, KNATIVE])
+def test_the_audit_makes_events_with_the_least_rights(
+    server: ApiServer, webhook: WebhookProcess, version: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = {**trigger({"filter": {"attributes": {"Type": "t"}}}, version=version, name="audited")}
+    bad["metadata"]["namespace"] = "other"
+    register(server, {**webhook_configuration(webhook), "webhooks": []})
+    eventually(lambda: refusal(server.create, bad, dry_run="All")[0] != 400)
+    if refusal(server.create, bad)[0]:
+        register(server, webhook_configuration(webhook))
+        pytest.skip("the schema refuses it")
+    api = as_user(server, "auditor", "tricel-reader", "tricel-auditor")
+    monkeypatch.setattr(ClusterChoice, "connect", lambda self: (Cluster(api), Selection("other")))
+    try:
+        for _ in range(3):
+            triggers, found = read_cluster_triggers(ClusterChoice(), events=True, report=True)
+            assert ((), True) == (triggers, bool(found))
+        (event,) = client.EventsV1Api(server.api).list_namespaced_event("other", _preload_content=True).items
+        assert ("Warning", "FilterRefused", "Audit", 3) == (event.type, event.reason, event.action, event.series.count)
+        assert (version, "audited") == (event.regarding.api_version, event.regarding.name)
+        described = kubectl(server, "get", "events", "-n", "other").stdout
+        assert "FilterRefused" in described
+        assert "trigger/audited" in described
+        client.EventsV1Api(server.api).delete_collection_namespaced_event("other")
+    finally:
+        server.delete(bad)
+        register(server, webhook_configuration(webhook))
+        eventually(lambda: "denied" in refusal(server.create, expression("1"), dry_run="All")[1])
+
+
+def as_user(server: ApiServer, user: str, *roles: str) -> client.ApiClient:
+    """A connection of a user who has these deployed roles and nothing else."""
     rbac = client.RbacAuthorizationV1Api(server.api)
-    for each in yaml.safe_load_all((REPOSITORY / "k8s/deploy/reader/rbac.yaml").read_text()):
-        if each["kind"] == "ClusterRole":
-            rbac.create_cluster_role(each)
-        elif each["kind"] == "ClusterRoleBinding":
-            each["subjects"] = [{"kind": "User", "name": "reader", "apiGroup": "rbac.authorization.k8s.io"}]
-            rbac.create_cluster_role_binding(each)
+    subjects = [{"kind": "User", "name": user, "apiGroup": "rbac.authorization.k8s.io"}]
+    for each in yaml.safe_load_all((DEPLOY / "reader/rbac.yaml").read_text()):
+        name = each["metadata"]["name"]
+        if each["kind"] == "ClusterRole" and name in roles:
+            refusal(rbac.create_cluster_role, each)
+            role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+            binding = {"metadata": {"name": f"{user}-{name}"}, "roleRef": role, "subjects": subjects}
+            refusal(rbac.create_cluster_role_binding, binding)
     configuration = client.Configuration()
     config.load_kube_config(str(server.kubeconfig), client_configuration=configuration)
-    api = client.ApiClient(configuration, header_name="Impersonate-User", header_value="reader")
-    eventually(
-        lambda: (
-            refusal(client.CustomObjectsApi(api).list_cluster_custom_object, "tricel.dev", "v1alpha1", PLURAL)[0] == 0
-        )
-    )
+    api = client.ApiClient(configuration, header_name="Impersonate-User", header_value=user)
+    reviews = client.AuthorizationV1Api(api)
+    asked = {"spec": {"resourceAttributes": {"group": "tricel.dev", "resource": PLURAL, "verb": "list"}}}
+    eventually(lambda: reviews.create_self_subject_access_review(asked).status.allowed)
+    return api
+
+
+def test_the_reader_has_the_least_rights(server: ApiServer, webhook: WebhookProcess) -> None:
+    """With the deployed role, and nothing else, reading works and writing does not."""
+    api = as_user(server, "reader", "tricel-reader")
     assert () == Cluster(api).read(Selection("shop"))
     found = next(iter(Cluster(api).follow(Selection(), threading.Event())))
     assert set() == names(found)

@@ -22,6 +22,7 @@ NOW = datetime(2024, 5, 1, 12, tzinfo=UTC)
         (["lint", "--namespace", "shop"], "--namespace needs --triggers cluster"),
         (["compile", "--selector", "a=b", "-e", "true"], "--selector needs --triggers cluster"),
         (["lint", "--write-status", "-e", "true"], "--write-status needs --triggers cluster"),
+        (["lint", "--write-events", "-e", "true"], "--write-events needs --triggers cluster"),
         (["lint", "--triggers", "cluster", "-e", "true"], "give either"),
         (["lint", "--triggers", "elsewhere"], "'elsewhere' is not 'cluster'"),
         (["lint", "--triggers", "cluster", "--kubeconfig", "no-such-file"], "no usable cluster configuration"),

@@ -109,12 +109,13 @@ def test_gone_again_and_again_waits() -> None:
     assert waits[-1] > waits[0]
 
 
-def test_a_broken_watch_goes_on_where_it_was() -> None:
-    resource = Scripted([((A,), "5")], [[event("ADDED", B, "6"), ClusterError("reset")], [event("MODIFIED", B, "7")]])
+def test_a_broken_watch_begins_anew_with_a_list() -> None:
+    script = [[event("ADDED", B, "6"), ClusterError("reset")], [event("MODIFIED", B, "7")]]
+    resource = Scripted([((A,), "5"), ((A, B), "6")], script)
     found, waits = run(resource)
-    assert [Replaced, Put, Broken, Put] == [type(change) for change in found]
-    assert ["list", "5", "6", "7"] == resource.asked
-    assert [found[2].wait] == waits
+    assert [Replaced, Put, Broken, Replaced, Put] == [type(change) for change in found]
+    assert ["list", "5", "list", "6", "7"] == resource.asked[:5]
+    assert [found[2].wait] == waits[:1]
 
 
 def test_waits_grow_to_a_bound_and_begin_anew_after_a_success() -> None:
@@ -142,8 +143,8 @@ def test_a_lasting_refusal_ends_only_the_beginning() -> None:
 
 @pytest.mark.parametrize("wrong", [{}, {"type": "ADDED"}, {"type": "ERROR", "object": {"message": "odd"}}])
 def test_an_odd_event_is_a_broken_watch(wrong: Any) -> None:
-    found, _ = run(Scripted([((), "5")], [[wrong], [bookmark("6")]]))
-    assert [Replaced, Broken] == [type(change) for change in found]
+    found, _ = run(Scripted([((), "5"), ((), "6")], [[wrong], [bookmark("7")]]))
+    assert [Replaced, Broken, Replaced] == [type(change) for change in found]
 
 
 def test_the_end_is_heeded() -> None:
