@@ -20,6 +20,7 @@ FOLDERS: dict[str, str] = PROJECT["tool"]["setuptools"]["package-dir"]
 SPARK_MODULES = frozenset(
     {
         "columns",
+        "delivery",
         "errored",
         "events",
         "fallback",
@@ -28,7 +29,9 @@ SPARK_MODULES = frozenset(
         "outcomes",
         "pipeline",
         "progress",
+        "frames",
         "session",
+        "streaming",
         "worker",
     }
 )  # of spark_backend: these run Spark, the rest write text
