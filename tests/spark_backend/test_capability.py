@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tricel.compiler import check_filter
 from tricel.compiler.functions import ALL
-from tricel.spark_backend import lower
+from tricel.spark_backend import calls
 from tricel.spark_backend.capability import IN_THE_WALK, Support, capabilities
 from tricel.spark_backend.lowered import lower_filter
 from tricel.spark_backend.lowerings import NATIVE, Lowering
@@ -52,7 +52,7 @@ class Recorder(dict[str, Lowering]):
 def test_every_native_overload_is_compared_with_the_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each has an expression among those whose SQL, fallback and engine must agree on every document."""
     recorder, in_the_walk = Recorder(), set()
-    monkeypatch.setattr(lower, "NATIVE", recorder)
+    monkeypatch.setattr(calls, "NATIVE", recorder)
     for line in "\n".join(p.read_text() for p in CASES.glob("*.cel")).split("\n"):
         checked = check_filter(line)[0] if line else None
         if checked and all(c.native for c in lower_filter(checked).conjuncts):

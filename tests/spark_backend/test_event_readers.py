@@ -14,10 +14,11 @@ pytest.importorskip("pyspark")
 
 from event_lines import CASES, deep, event
 from pyspark.sql import Row, SparkSession
-from tricel.spark_backend.activation import _json
+from pyspark.sql.types import VariantVal
 from tricel.spark_backend.envelope import Event, Malformed, is_blank, plain, read_event, read_json, time_text
 from tricel.spark_backend.events import read_events
 from tricel.spark_backend.malformed import OPTIONAL, REQUIRED
+from tricel.spark_backend.variants import decoded
 
 pytestmark = pytest.mark.spark
 
@@ -194,7 +195,11 @@ def _activation(row: Row) -> dict[str, Any]:
     ce = {n: row[n] for n in names if row[n] is not None} | row["extensions"]
     if row["micros"] is not None:
         ce["time"] = time_text(row["micros"])
-    return {"ce": ce} if row["no_data"] else {"ce": ce, "data": _json(row["data"].toPython())}
+    return {"ce": ce} if row["no_data"] else {"ce": ce, "data": _decoded(row["data"])}
+
+
+def _decoded(value: VariantVal) -> object:
+    return decoded(bytes(value.value), bytes(value.metadata))
 
 
 def differences(spark: SparkSession, folder: Path, lines: list[bytes]) -> list[tuple[object, ...]]:
@@ -254,7 +259,7 @@ def test_json_in_an_extension(spark: SparkSession) -> None:
     ]
     frame = spark.createDataFrame([(i, text) for i, text in enumerate(texts)], "row INT, text STRING")
     rows = frame.selectExpr("row", "try_parse_json(text) AS v").selectExpr("row", "v", "v IS NULL AS none").collect()
-    on_spark = [None if r["none"] else _json(r["v"].toPython()) for r in sorted(rows)]
+    on_spark = [None if r["none"] else _decoded(r["v"]) for r in sorted(rows)]
     assert on_spark == [without_spark(text) for text in texts]
 
 

@@ -105,9 +105,10 @@ def compiled(text: str, layout: Layout, environment: Environment) -> CompiledFil
     if checked is None:
         return None
     try:
-        return lower_filter(checked, layout_of(layout.frame, environment))
+        found = lower_filter(checked, layout_of(layout.frame, environment))
     except CompileError:
         return None
+    return found if runs(layout.frame, found) else None
 
 
 def as_fallback(whole: CompiledFilter) -> CompiledFilter:
@@ -176,9 +177,7 @@ def disagreements(
 
 
 def runs(frame: DataFrame, filter_: CompiledFilter) -> bool:
-    """Whether the session takes the filter. An old one refuses what it could not do, and only an old one may."""
-    if not layout_of(frame).quirks.loses_nested_lambdas:
-        return True
+    """Whether no column would have to travel to the fallback in whose values something would be lost."""
     try:
         column(filter_, frame)
     except CompileError:
