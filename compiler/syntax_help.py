@@ -18,6 +18,7 @@ RESERVED = frozenset(
         "function",
         "if",
         "import",
+        "in",
         "let",
         "loop",
         "package",

@@ -6,6 +6,7 @@ import base64
 import datetime
 import json
 import struct
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,6 +26,8 @@ _JSON_OPTIONS = "map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.
 # Spark writes a number that is too large for a double, such as 1e400, as it writes a text.
 _INFINITY = text_literal('Infinity"')
 _EPOCH = datetime.datetime(1970, 1, 1)
+_FRAMES = 5_000
+"""Frames of Python that reading the deepest payload may take: Spark's parser takes 1,000 levels, each two or three calls."""
 
 
 class Form(StrEnum):
@@ -95,6 +98,8 @@ class Reader:
 
     def __init__(self, inputs: Sequence[Input], *, attributes: bool, whole: bool = False) -> None:
         """`attributes`: the programs read `ce`. `whole`: one value that has no form in CEL leaves the row without any."""
+        # It stays raised, for other threads' sake.
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
         self._put = [(_putter(i), i.attribute or i.kind is Form.EXTENSIONS) for i in inputs]
         self._attributes = attributes
         self._whole = whole

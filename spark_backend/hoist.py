@@ -102,7 +102,7 @@ class _Hoist:
     def _named(self, e: Expr, wanted: CelType | None) -> Expr | None:
         lowering = Lowering(self.checked, self.layout)
         try:
-            value = lowering.lower(e, {})
+            value = lowering.whole(selection.holder_of(lowering, e, {}))
             if value.type == t.JSON and wanted is not None:
                 value = lowering.let(value, lambda v: dynamic.read_as(v, wanted) or v)
         except NotNative:
@@ -115,7 +115,7 @@ class _Hoist:
         """The object that an optional selection selects from, with no field but that one."""
         lowering = Lowering(self.checked, self.layout)
         try:
-            holder = lowering.lower(e.operand, {})
+            holder = lowering.whole(selection.holder_of(lowering, e.operand, {}))
             if holder.type != t.JSON:
                 return None
             value = lowering.let(holder, lambda h: _with_one_field(h, e.field, selection.field(lowering, h, e.field)))

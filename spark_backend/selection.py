@@ -53,11 +53,11 @@ def member(lowering: Lowering, e: Expr, operand: Expr, key: str, scope: dict[str
     """
     if (found := extension_name(e)) is not None and "ce" not in scope:
         return attribute(lowering, found)
-    return field(lowering, _holder(lowering, operand, scope), key)
+    return field(lowering, holder_of(lowering, operand, scope), key)
 
 
-def _holder(lowering: Lowering, operand: Expr, scope: dict[str, Sql]) -> Sql:
-    """The value that a field is selected from; an extension's text is read as JSON."""
+def holder_of(lowering: Lowering, operand: Expr, scope: dict[str, Sql]) -> Sql:
+    """The value that a field is selected from; the text of an extension that is selected into is read as JSON."""
     extension = extension_name(operand)
     if extension is not None and extension in lowering.checked.json_extensions and "ce" not in scope:
         text = attribute(lowering, extension).text
@@ -128,7 +128,7 @@ def has(lowering: Lowering, operand: Expr, key: str, scope: dict[str, Sql]) -> S
     """`has(operand.key)`."""
     if isinstance(operand, Ident) and operand.name == "ce" and "ce" not in scope:
         return has_attribute(lowering, key)
-    holder = _holder(lowering, operand, scope)
+    holder = holder_of(lowering, operand, scope)
     if holder.items is not None:
         return made.has_key(holder, key)
     if holder.type == t.JSON:
@@ -169,7 +169,7 @@ def index(lowering: Lowering, e: Call, args: tuple[Expr, ...], scope: dict[str, 
         return member(lowering, e, args[0], key.value, scope)
     if isinstance(args[0], Ident) and args[0].name == "ce" and "ce" not in scope:
         raise NotNative("a computed attribute name: attributes differ in type")
-    holder = _holder(lowering, args[0], scope)
+    holder = holder_of(lowering, args[0], scope)
     if isinstance(key, Lit) and isinstance(key.value, int) and not isinstance(key.value, bool):
         return field(lowering, holder, key.value)
     return lowering.lets([holder, lowering.lower(key, scope)], lambda o: access.computed(lowering, *o))

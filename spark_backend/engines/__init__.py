@@ -12,7 +12,7 @@ from tricel.compiler.nodes import Call, Expr, Has, Ident, Lit, LitKind, Select, 
 from tricel.compiler.unparse import unparse
 
 from . import cel_expr, cel_python, own
-from .model import Failure, OutOfTurnsError
+from .model import Failure, GaveUpError
 
 __all__ = ["DEFAULT_ENGINE", "ENGINES", "OWN_ENGINE", "Failure", "Program", "Refusal", "prepare"]
 
@@ -81,7 +81,7 @@ class Program:
                 if not unfit:
                     try:
                         return evaluate(activation)
-                    except OutOfTurnsError as e:
+                    except GaveUpError as e:
                         unfit = str(e)
                 if not engine.substituted:
                     return Failure(unfit)
@@ -129,17 +129,21 @@ def _compiled(program: Program) -> Evaluate:
 def _with_times(e: Expr, bound: frozenset[str]) -> Expr:
     if isinstance(e, Has) and isinstance(e.operand, Ident):
         return e
-    if _is_time(e) and "ce" not in bound:
+    if _is_time(e, bound):
         return Call("timestamp", (e,))
     inner = bound | variables(e)
     return with_children(e, tuple(_with_times(c, inner if i else bound) for i, c in enumerate(children(e))))
 
 
-def _is_time(e: Expr) -> bool:
+def _is_time(e: Expr, bound: frozenset[str]) -> bool:
     match e:
-        case Select(operand=Ident(name="ce"), field="time", optional=False):
-            return True
-        case Call(function="_[_]", args=(Ident(name="ce"), Lit(kind=LitKind.STRING, value="time"))):
-            return True
+        case (
+            Select(operand=Ident(name="ce", absolute=absolute), field="time", optional=False)
+            | Call(
+                function="_[_]",
+                args=(Ident(name="ce", absolute=absolute), Lit(kind=LitKind.STRING, value="time")),
+            )
+        ):
+            return absolute or "ce" not in bound
         case _:
             return False

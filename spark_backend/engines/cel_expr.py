@@ -1,6 +1,7 @@
 """cel-expr-python, the official C++ CEL.
 
-Its faults are kept from the data: it cuts strings at NUL, and it refuses nesting over 32 levels.
+Its faults are kept from the data: it cuts strings at NUL, it refuses nesting over 32 levels, and it ends an evaluation
+in which an optional holds no map and a field of it is selected, though `||` may absorb that error.
 """
 
 from __future__ import annotations
@@ -12,10 +13,27 @@ from typing import Any
 from tricel.compiler.functions import FAMILIES
 from tricel.compiler.interpreter.values import Timestamp
 from tricel.compiler.names import TYPE_NAMES
-from tricel.compiler.nodes import Bind, Call, Comprehension, Expr, Ident, Lit, MacroKind, Select, walk
+from tricel.compiler.nodes import (
+    INDEX,
+    OPTIONAL_INDEX,
+    Bind,
+    Call,
+    Comprehension,
+    Expr,
+    Has,
+    Ident,
+    ListExpr,
+    Lit,
+    MacroKind,
+    MapExpr,
+    Select,
+    children,
+    variables,
+    walk,
+)
 
 from .loops import repeats
-from .model import Failure, OutOfTurnsError
+from .model import Failure, GaveUpError
 
 MAX_DATA_DEPTH = 500
 """Levels of lists and maps in a value that is given to the engine."""
@@ -50,8 +68,11 @@ def refuses(expr: Expr) -> str:
     """Why the engine would answer differently from CEL, or build without bound; empty when it would do neither."""
     if repeats(expr):
         return "it does not bound what the turns of a macro read"
+    bound = frozenset(name for node in walk(expr) for name in variables(node))
     for node in walk(expr):
         match node:
+            case ListExpr() | MapExpr() if _copies(node, bound):
+                return "it does not bound lists that hold one value more than once"
             case Comprehension(macro=MacroKind.MAP, body=body) if any(map(_builds, walk(body))):
                 return "it does not bound what a macro builds"
             case Bind(value=value) if any(map(_builds, walk(value))):
@@ -64,13 +85,85 @@ def refuses(expr: Expr) -> str:
                 return f"it takes '{name}' for a field"
             case Comprehension(macro=macro, second=second) if second or macro not in _MACROS | _OPTIONAL_MACROS:
                 return f"it lacks the macro '{macro}'{' with two variables' if second else ''}"
+            case Call(function="!_" | "-_" as sign, args=(Call(function=inner),)) if sign == inner:
+                return f"it takes '{sign[0] * 2}' for nothing, whatever follows"
             case Call(function=function) if function in _LACKS:
                 return f"it lacks the function '{function}'"
             case Call(function=function) if function in _DIFFERS:
                 return f"'{function}': {_DIFFERS[function]}"
-            case Select(optional=True, operand=Ident(name="ce"), field="time"):
-                return "it is given times as text"
-    return ""
+    if _indexes_optional(expr):
+        return "an index into what an optional holds is no error where that is no list or map"
+    return "it is given times as text" if _gives_time(expr) else ""
+
+
+def _indexes_optional(expr: Expr) -> bool:
+    suspects: set[str] = set()
+    for node in walk(expr):  # parents first, so that a variable is known before what is made of it
+        match node:
+            case Bind(variable=variable, value=value) if _holds_optional(value, suspects):
+                suspects.add(variable)
+            case Comprehension(range=value) if _holds_optional(value, suspects) and not (
+                node.macro in _OPTIONAL_MACROS and _is_of_data(value, suspects)
+            ):
+                suspects.update(variables(node))
+    return any(isinstance(n, Call) and n.function == INDEX and _holds_optional(n.args[0], suspects) for n in walk(expr))
+
+
+def _holds_optional(e: Expr, suspects: set[str]) -> bool:
+    """Whether the value may be an optional, or hold one."""
+    match e:
+        case Ident(name=name):
+            return name in suspects
+        case Select(optional=True):
+            return True
+        case Call(function="value" | "orValue", target=target, args=args) if target and _is_of_data(target, suspects):
+            return any(_holds_optional(a, suspects) for a in args)
+        case Call(function=function) if function == OPTIONAL_INDEX or function.startswith("optional."):
+            return True
+        case _:
+            return any(_holds_optional(c, suspects) for c in children(e))
+
+
+def _is_of_data(e: Expr, suspects: set[str]) -> bool:
+    """Whether it is selected from a name, so that an optional in it holds data, which holds no optional."""
+    while True:
+        match e:
+            case Select(operand=holder) | Call(function="_[_]" | "_[?_]", args=(holder, _)):
+                e = holder
+            case _:
+                return isinstance(e, Ident) and e.name not in suspects
+
+
+def _gives_time(e: Expr, bound: bool = False) -> bool:
+    """Whether the event's time, which the engine is given as text, may be read otherwise than by `ce.time`.
+
+    `bound`: `ce` is a macro's variable here.
+    """
+    match e:
+        case Ident():
+            return _is_event(e, bound)
+        case Has(operand=operand) | Select(operand=operand, optional=False) if _is_event(operand, bound):
+            return False
+        case Select(operand=operand, optional=True, field=name) if _is_event(operand, bound):
+            return name == "time"
+        case Call(function="_[_]", args=(holder, Lit())) if _is_event(holder, bound):
+            return False
+        case Call(function="_[?_]", args=(holder, Lit(value=key))) if _is_event(holder, bound):
+            return key == "time"
+        case Call(function="@in", args=(key, holder)) if _is_event(holder, bound):
+            return _gives_time(key, bound)
+        case Call(function="size", args=(holder,), target=None) | Call(function="size", args=(), target=holder) if (
+            holder is not None and _is_event(holder, bound)
+        ):
+            return False
+    inner = bound or "ce" in variables(e)
+    ranged = isinstance(e, Comprehension) and _is_event(e.range, bound)  # its variable holds names
+    parts = enumerate(children(e))
+    return any(_gives_time(c, inner if i else bound) for i, c in parts if i or not ranged)
+
+
+def _is_event(e: Expr, bound: bool) -> bool:
+    return isinstance(e, Ident) and e.name == "ce" and (e.absolute or not bound)
 
 
 def _builds(e: Expr) -> bool:
@@ -78,6 +171,12 @@ def _builds(e: Expr) -> bool:
     if not isinstance(e, Call) or e.function not in _BUILDS:
         return False
     return not any(isinstance(a, Lit) and isinstance(a.value, int | float) for a in e.args)
+
+
+def _copies(e: Expr, bound: frozenset[str]) -> bool:
+    """Whether a list or map holds what a variable holds more than once; so may that variable, and so on."""
+    named = [n.name for n in walk(e) if isinstance(n, Ident) and n.name in bound]
+    return len(set(named)) < len(named)
 
 
 def _bytes(value: str | bytes) -> bytes:
@@ -115,9 +214,8 @@ def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any
         try:
             found = expression.eval(data=activation)
         except RuntimeError as e:
-            if _SPENT in str(e):
-                raise OutOfTurnsError(f"a macro takes more than {MAX_TURNS:,} turns") from e
-            raise
+            spent = f"a macro takes more than {MAX_TURNS:,} turns"
+            raise GaveUpError(spent if _SPENT in str(e) else str(e)) from e
         value = found.value()
         if value is True or value is False:
             return value

@@ -25,6 +25,7 @@ from tricel.compiler.nodes import (
     Lit,
     MacroKind,
     MapExpr,
+    Select,
     children,
     walk,
 )
@@ -41,6 +42,7 @@ _QUICK = (
 )
 """Functions that take no longer for a long text or list, or read it as quickly as memory is read."""
 _OPTIONAL = frozenset({MacroKind.OPT_MAP, MacroKind.OPT_FLAT_MAP})
+_PASSING = frozenset({"dyn", "value", "orValue", "or"})
 _NUMBERS = _ARITHMETIC - {"_-_"} | _ORDER | {"size", "!_"}
 
 
@@ -54,6 +56,8 @@ def repeats(e: Expr, own: frozenset[str] = frozenset(), *, looped: bool = False)
             fresh = not looped or _names(e.range) <= own
             inner = frozenset({e.variable} | ({e.second} if e.second else set())) if fresh else frozenset[str]()
             parts = (e.body,) if e.condition is None else (e.condition, e.body)
+            if macro is MacroKind.MAP and _passes(e.body, inner):
+                return True  # what goes over its list reads that again in each turn
             return repeats(e.range, own, looped=looped) or any(repeats(p, inner, looped=True) for p in parts)
         case Comprehension(range=value, variable=variable, body=body) | Bind(value=value, variable=variable, body=body):
             kept = own | {variable} if looped and _names(value) <= own else own - {variable}
@@ -77,6 +81,23 @@ def _is_long(e: Call, own: frozenset[str]) -> bool:
     if e.function == IN and isinstance(args[1], ListExpr) and all(isinstance(i, Lit) for i in args[1].items):
         return False
     return not all(_names(a) <= own for a in args)
+
+
+def _passes(e: Expr, own: frozenset[str]) -> bool:
+    """Whether the value may be, or hold, what is no part of the turn's element, as it is."""
+    match e:
+        case Ident() | Select() | Call(function="_[_]" | "_[?_]"):
+            return not _names(e) <= own
+        case Bind(value=value, variable=variable, body=body):
+            return _passes(value, own) or _passes(body, own | {variable})
+        case Call(function="_?_:_", args=(_, *branches)):
+            return any(_passes(b, own) for b in branches)
+        case Call(function=function) if function not in _PASSING and not function.startswith("optional."):
+            return False
+        case Comprehension() | Lit():
+            return False  # its own turns are looked at by themselves
+        case _:
+            return any(_passes(c, own) for c in children(e))
 
 
 def _is_short(e: Expr) -> bool:

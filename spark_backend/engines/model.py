@@ -13,5 +13,5 @@ class Failure:
     subexpression: str = ""
 
 
-class OutOfTurnsError(Exception):
-    """The engine ends macros after so few turns that it does not answer what others answer."""
+class GaveUpError(Exception):
+    """The engine ended the evaluation, by a bound or a fault of its own: no outcome of the expression, nor an error in it."""

@@ -88,6 +88,7 @@ ERRORS = [
     ("ce.type == \u201ca\u201d", "TRI101", "1:12", "typographic quote", "use '"),
     ("true\n  && == 1", "TRI101", "2:6", "unexpected '=='", ""),
     ("if", "TRI101", "1:1", "reserved word", "data.if"),
+    ("[1].all(in, in > 0)", "TRI101", "1:9", "reserved word", "data.in"),
     ("9223372036854775808", "TRI103", "1:1", "an int is", ""),
     ("-9223372036854775809", "TRI103", "1:2", "an int is", ""),
     ("18446744073709551616u", "TRI103", "1:1", "a uint is", ""),

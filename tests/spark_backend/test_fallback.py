@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import datetime
 import re
+import struct
 from dataclasses import replace
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import VariantVal
+from tricel.compiler import Source, parse
+from tricel.compiler.celtypes import DYN
 from tricel.spark_backend import column, where
+from tricel.spark_backend.activation import Form, Input, Reader
 from tricel.spark_backend.columns import with_outcomes
 from tricel.spark_backend.engines import ENGINES, Program, Refusal, prepare
 from tricel.spark_backend.fallback import _each
@@ -103,6 +108,18 @@ def test_an_optional_selection_needs_its_field_alone(spark: SparkSession, layout
     filters = {f"c{i}": as_fallback(text, frame) for i, (_, text, _) in enumerate(OPTIONALS)}
     rows = {r["id"]: r for r in with_outcomes(frame, filters).collect()}
     assert [expected for _, _, expected in OPTIONALS] == [rows[str(i)][f"c{i}"] for i in range(len(OPTIONALS))]
+
+
+@pytest.mark.spark
+def test_an_optional_selection_reads_an_extension_as_json(spark: SparkSession) -> None:
+    bodies = ['{"x": 2}', "{}", '{"x": null}', "[1]", "gold", None]
+    frame = spark.createDataFrame(
+        [(str(i), {} if body is None else {"tier": body}) for i, body in enumerate(bodies)],
+        "id STRING, extensions MAP<STRING, STRING>",
+    )
+    asked = compile_filter("ce.tier.?x.orValue(1.0) != 2.0")
+    found = sorted(frame.select("id", column(asked, frame)).collect())
+    assert [False, True, True, None, None, None] == [outcome for _, outcome in found]
 
 
 @pytest.mark.spark
@@ -262,6 +279,88 @@ def test_what_the_engine_lacks_is_evaluated_all_the_same(text: str) -> None:
     activation = {"ce": {"time": "2024-01-02T03:04:05Z"}, "data": {"x": [1.0, 2.0]}}
     assert program_of(text)(activation) is True
     assert program_of(text, "tricel")(activation) is True
+
+
+GIVEN = {
+    "ce": {"id": "1", "source": "s", "type": "t", "time": "2024-01-02T03:04:05Z"},
+    "data": {"key": "time", "list": [1.0], "none": None},
+}
+AT = 'timestamp("2024-01-02T03:04:05Z")'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f'ce[?"time"].value() == {AT}',
+        f"ce[data.key] == {AT}",
+        f"cel.bind(c, ce, c.time == {AT})",
+        f"[ce].all(x, x.time == {AT})",
+        f"dyn(ce).time == {AT}",
+        f"data.list.all(ce, .ce.time == {AT})",
+        f"data.list.all(ce, .ce[data.key] == {AT})",
+        f'ce == {{"id": "1", "source": "s", "type": "t", "time": {AT}}}',
+        f"ce.map(k, ce[k]).exists(v, v == {AT})",
+    ],
+)
+def test_the_time_is_no_text_wherever_it_is_read(text: str) -> None:
+    assert program_of(text)(GIVEN) is True
+
+
+@pytest.mark.parametrize("text", ["size(ce) == 4", '"time" in ce && has(ce.time)', "ce.all(k, k != 'x')"])
+def test_attributes_that_do_not_give_the_time_stay_with_the_engine(text: str) -> None:
+    program = program_of(text)
+    assert ("cel-expr-python", True) == (program.engine, program(GIVEN))
+
+
+@pytest.mark.parametrize("text", ["--data.key == data.key", "!!data.key == data.key", "--ce.time == ce.time"])
+def test_two_negations_are_two(text: str) -> None:
+    expr, _ = parse(Source(text))
+    assert expr is not None
+    program = prepare(expr, "cel-expr-python", {"ce": DYN, "data": DYN})
+    assert isinstance(program, Program)
+    assert program(GIVEN) is None
+
+
+@pytest.mark.parametrize("field", ["none", "list", "key"])
+def test_an_evaluation_that_the_engine_ends_is_begun_again(field: str) -> None:
+    program = program_of(f"data.?{field}.x.hasValue() || data.key == 'time'")
+    assert ("cel-expr-python", True) == (program.engine, program(GIVEN))
+    assert program_of(f"data.?{field}.x.hasValue()")(GIVEN) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "engine"),
+    [
+        ("data.?one[0] == 1.0", "tricel"),
+        ("1.0 == data.?one['a']", "tricel"),
+        ("[data.?one][0][0] == true", "tricel"),
+        ("cel.bind(o, data.?one, o[0] == true)", "tricel"),
+        ("[data.?one].all(o, o[0] == true)", "tricel"),
+        ("optional.of(data.?one).optMap(o, o[0] == true).orValue(true)", "tricel"),
+        ("data.?one.orValue([])[0] == 1.0", "cel-expr-python"),
+        ("data.?one.optMap(o, o[0] == 1.0).value()", "cel-expr-python"),
+    ],
+)
+def test_an_index_into_no_list_is_an_error_in_an_optional_too(text: str, engine: str) -> None:
+    program = program_of(text)
+    assert (engine, None) == (program.engine, program({"ce": {}, "data": {"one": 1.0}}))
+
+
+@pytest.mark.parametrize("levels", [100, 490, 1_000])
+def test_payloads_are_read_as_deep_as_spark_reads_them(levels: int) -> None:
+    null, metadata = b"\0", b"\1\0\0"
+    nested = null
+    for _ in range(levels):
+        nested = bytes([3 | 3 << 2, 1]) + struct.pack("<II", 0, len(nested)) + nested
+    texts, variants = (Reader((Input(form, "data", ""),), attributes=False) for form in (Form.JSON, Form.VARIANT))
+    found, _ = texts(["[" * levels + "null" + "]" * levels])
+    again, _ = variants([VariantVal(nested, metadata)])
+    for given in (found, again):
+        assert given is not None
+        value = given["data"]
+        for _ in range(levels):
+            (value,) = value
+        assert value is None
 
 
 def test_a_failure_names_the_subexpression_that_erred() -> None:
