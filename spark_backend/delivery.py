@@ -43,6 +43,7 @@ _PUBLISHED = (
     (QUARANTINE, QUARANTINE),
 )
 _LONGEST_NAME = 255
+_DEFAULT_PARTITION, _HALF_COPIED = "__HIVE_DEFAULT_PARTITION__", "._COPYING_"
 _MANY = 64
 """With more triggers than this the pairs are shuffled by trigger, so that not every task writes a file for each."""
 _MARK = "tricel-on-error-fail"
@@ -76,15 +77,23 @@ def check_names(triggers: Sequence[Filter], partition: str = "trigger") -> None:
     """Raises RunError (TRI602) where two triggers have one id, or an id or a subscriber cannot name a directory."""
     seen: set[str] = set()
     for name in (t.id for t in triggers):
-        if not name or len(f"trigger={quote(name, safe='')}") > _LONGEST_NAME:
-            raise RunError("TRI602", "the trigger's id cannot name a directory", name, "use at most 247 characters")
+        if not _names_directory(TRIGGER, name):
+            raise RunError(
+                "TRI602", "the trigger's id cannot name a directory", name, "use another of at most 247 characters"
+            )
         if name in seen:
             raise RunError("TRI602", f"two triggers are called '{name}'", name, "rename one of them")
         seen.add(name)
     for t in triggers if partition == SUBSCRIBER else ():
-        if not t.destination or len(f"{SUBSCRIBER}={quote(t.destination, safe='')}") > _LONGEST_NAME:
+        if not _names_directory(SUBSCRIBER, t.destination):
             message = f"the subscriber of trigger '{t.id}' cannot name a directory"
             raise RunError("TRI602", message, t.destination or t.id, "choose another --partition-by")
+
+
+def _names_directory(column: str, value: str) -> bool:
+    """Whether Spark writes a directory for the value and finds the value in it again."""
+    reserved = value in ("", _DEFAULT_PARTITION) or value.endswith(_HALF_COPIED)
+    return not reserved and len(f"{column}={quote(value, safe='')}") <= _LONGEST_NAME
 
 
 def publish(target: Directory, staging: str, within: str = "") -> None:

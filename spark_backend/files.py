@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -43,7 +45,8 @@ class Inputs:
         names = ", ".join(f"'{path.rsplit('/', 1)[-1]}'" for path in self.ignored[:_SHOWN])
         message = f"{some} file{'s are' if some > 1 else ' is'} not read: {names}{', ...' if some > _SHOWN else ''}"
         help_ = (
-            "say which format they have, or rename them: .jsonl, .ndjson, .json or .parquet, without '_' or '.' before"
+            "say which format they have, or rename them: .jsonl, .ndjson, .json or .parquet, without '_' or '.' before, "
+            "and without ':'"
         )
         return Diagnostic("TRI605", message, Source("", self.ignored[0]), NOWHERE, help_)
 
@@ -90,6 +93,8 @@ def _pattern(path: str | os.PathLike[str]) -> str:
 
 def _kind(path: str) -> str:
     name = path.rsplit("/", 1)[-1].lower().removesuffix(".gz")
+    if ":" in name and path.startswith("file:"):  # Hadoop cannot open it
+        return ""
     for kind, suffixes in _SUFFIXES.items():
         if name.endswith(tuple(f".{s}" for s in suffixes)) and not (kind == "parquet" and path.lower().endswith(".gz")):
             return kind
@@ -142,6 +147,35 @@ class Directory:
     def uri(self) -> str:
         """The directory's full name: absolute, with its file system."""
         return str(self._path.makeQualified(self._fs.getUri(), self._fs.getWorkingDirectory()).toString())
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keeps every other process, and every other run of this one, from holding the directory, which is made.
+
+        The hold ends with the process at the latest, and leaves nothing. A file system that is not local, or that cannot
+        lock directories, holds nothing.
+
+        Raises:
+            RunError: (TRI602) where another holds it.
+        """
+        if self._fs.getUri().getScheme() != "file":
+            yield
+            return
+        if self.names() is None:
+            self.create()
+        full = self._path.makeQualified(self._fs.getUri(), self._fs.getWorkingDirectory())
+        handle = os.open(str(full.toUri().getPath()), os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                message = "another process writes into the output directory"
+                raise RunError("TRI602", message, self.path, "wait for its end, or choose another directory") from None
+            except OSError:  # network file systems may lock files only
+                pass
+            yield
+        finally:
+            os.close(handle)
 
     def _child(self, name: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self._path, name) if name else self._path

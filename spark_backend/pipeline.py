@@ -73,17 +73,24 @@ def run(
     that the pairs are one table with a column `trigger` (JSON Lines are then objects that have the event as text), in
     few files however many triggers there are. With `overwrite` the leavings of an earlier run go first, and nothing else.
 
-    Raises RunError: TRI602 when `out` is in use or a trigger's id cannot name a directory, TRI603 for an evaluation
-    error under "fail". A run that ends so, or in any exception, leaves nothing half-written.
+    Raises RunError: TRI602 when `out` is in use, be it by a run that has not ended, or a trigger's id cannot name a
+    directory, TRI603 for an evaluation error under "fail". A run that ends so, or in any exception, leaves nothing
+    half-written.
     """
     if format not in FORMATS or on_error not in ON_ERROR or partition not in PARTITIONS:
         raise ValueError(f"no such format, on_error or partition: {format!r}, {on_error!r}, {partition!r}")
     check_names(triggers, partition)
     target = Directory(spark, out)
-    _prepare(target, overwrite)
-    try:
+    with target.held():
+        _prepare(target, overwrite)
         delivery = Delivery(spark, f"{target.path}/{STAGING}", format, on_error, partition, progress)
-        report = delivery.stage(Judge(triggers), complete(events))
+        return _written(target, delivery, Judge(triggers), complete(events))
+
+
+def _written(target: Directory, delivery: Delivery, judge: Judge[Filter], events: DataFrame) -> RunReport:
+    """Writes what becomes of the events, and the report last; clears up where it cannot."""
+    try:
+        report = delivery.stage(judge, events)
         publish(target, STAGING)
         target.write(REPORT, report.to_json())
         target.delete(STAGING)

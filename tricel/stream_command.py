@@ -6,6 +6,7 @@ import logging
 import signal
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
 
@@ -64,6 +65,8 @@ def run_stream_command(
     tell(loaded.diagnostics)
     if not loaded.sound:
         return False
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+
     from tricel.spark_backend.session import start_session
     from tricel.spark_backend.streaming.metrics import Metrics
     from tricel.spark_backend.streaming.observers import Observer, several
@@ -100,7 +103,8 @@ def run_stream_command(
         tell(e.diagnostics)
         return False
     finally:
-        spark.stop()
+        with suppress(Py4JError, ConnectionError):  # Java may have been killed
+            spark.stop()
         for number, handler in before.items():
             signal.signal(number, handler)
     print_report(report)

@@ -6,7 +6,7 @@ In the output directory:
     delivered|errors|quarantine/batch=<n>/...    what the batch wrote, as a batch run lays it out
     batches/<n>.json               the batch is committed: its account, without the triggers it had nothing for
     report.json                    the account of all committed batches
-    staging/                       the batch that is being written
+    staging/<attempt>/             the batch that is being written
 
 In the checkpoint:
 
@@ -18,7 +18,8 @@ In the checkpoint:
 A batch is written into staging, and counted. Then staging/ready.json is written, by one step: from there on the batch
 will be committed as it is. Each of its directories is moved to its place by one step, and ready.json becomes
 batches/<n>.json. A process that ends before ready.json leaves nothing outside staging; one that ends after it has its
-moves finished by the next. The file system must rename a directory in one step, as local ones and HDFS do.
+moves finished by the next. Each attempt has a directory of its own: what Java still writes after Python was killed
+belongs to no batch. The file system must rename a directory in one step, as local ones and HDFS do.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -53,11 +54,12 @@ class Ledger:
     out: Directory
     checkpoint: Directory
     total: StreamReport
+    _attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
     def staging(self) -> str:
         """The full path of the directory that a batch is written into."""
-        return f"{self.out.path}/{STAGING}"
+        return f"{self.out.path}/{STAGING}/{self._attempt}"
 
     @property
     def query(self) -> str:
@@ -103,17 +105,24 @@ class Ledger:
         told = {t.trigger: t for t in report.triggers if t.delivered or t.errored}
         deliver = tuple(id_ for id_ in report.deliver if id_ in told)
         brief = replace(report, triggers=tuple(told.values()), deliver=deliver)
-        value = {"batch": batch, "set": set_.hash, **asdict(brief), "reasons": dict(report.reasons)}
+        value = {
+            "batch": batch,
+            "set": set_.hash,
+            "attempt": self._attempt,
+            **asdict(brief),
+            "reasons": dict(report.reasons),
+        }
         self.out.create(STAGING)
         self.out.write(_READY, json.dumps(value, ensure_ascii=False) + "\n")
-        self._publish(batch)
+        self._publish(batch, self._attempt)
         self._account(batch, brief, set_.hash, [t.id for t in set_.triggers])
 
     def recover(self) -> None:
         """Finishes what an earlier process began to commit, and brings the account up to date."""
         ready = self.out.read(_READY)
         if ready is not None:
-            self._publish(int(json.loads(ready)["batch"]))
+            value = json.loads(ready)
+            self._publish(int(value["batch"]), str(value["attempt"]))
         self.out.delete(STAGING)
         while (text := self.out.read(f"{BATCHES}/{self.total.last + 1}.json")) is not None:
             value = json.loads(text)
@@ -124,8 +133,25 @@ class Ledger:
             if not number.isdigit() or int(number) <= self.total.last:
                 self.checkpoint.delete(f"{INTENTS}/{name}")
 
-    def _publish(self, batch: int) -> None:
-        publish(self.out, STAGING, f"batch={batch}")
+    def check(self) -> None:
+        """That the output and Spark's own checkpoint are of one time: else Spark would do batches again that are
+        committed, so that what it reads in them is dropped, or go on behind batches that the output has lost.
+
+        Raises:
+            RunError: (TRI602) where they are not.
+        """
+        begun, done = self._newest("offsets"), self._newest("commits")
+        if not done <= self.total.last <= begun:
+            message = f"the output ends with batch {self.total.last}, and the checkpoint does not"
+            raise RunError("TRI602", message, self.checkpoint.path, "restore both as they were, or overwrite them")
+
+    def _newest(self, log: str) -> int:
+        """The number of the newest batch in one of Spark's logs, -1 where there is none."""
+        names = self.checkpoint.names(f"{QUERY}/{log}") or ()
+        return max((int(name) for name in names if name.isdigit()), default=-1)
+
+    def _publish(self, batch: int, attempt: str) -> None:
+        publish(self.out, f"{STAGING}/{attempt}", f"batch={batch}")
         self.out.create(BATCHES)
         self.out.move(_READY, f"{BATCHES}/{batch}.json")
         self.out.delete(STAGING)
@@ -173,7 +199,7 @@ def open_ledger(
     if ours is None:
         _check_unused(target)
     begun = bool(memory.names(f"{QUERY}/offsets"))
-    if ours is None and theirs is not None and begun:
+    if ours is None and theirs is not None and (begun or theirs["out"] != target.uri):
         raise RunError(
             "TRI602", "the checkpoint belongs to another stream", memory.path, f"its output is {theirs['out']}"
         )
@@ -194,6 +220,7 @@ def open_ledger(
     known = target.read(REPORT)
     ledger = Ledger(target, memory, stream_report(json.loads(known)) if known else empty_stream(written["format"]))
     ledger.recover()
+    ledger.check()
     return ledger
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Protocol
 
@@ -28,6 +29,9 @@ class EventSource(Protocol):
     @property
     def name(self) -> str:
         """What tells it from others: a checkpoint is of one source."""
+
+    def holds(self, path: str) -> bool:
+        """Whether files that are put below a path would be read."""
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The streaming DataFrame: whatever Spark reads, batch by batch, and remembers in its checkpoint.
@@ -68,6 +72,16 @@ class Files:
         """The absolute path, where it is a local one; else what was given."""
         return str(Path(self.path).resolve()) if Path(self.path).exists() else self.path
 
+    def holds(self, path: str) -> bool:
+        """Whether it is the folder or below it, or the glob names it or one above; not where Spark passes it over."""
+        if "://" in path or "://" in self.path:
+            return f"{path}/".startswith(f"{self.path.rstrip('/')}/")
+        here = Path(path.removeprefix("file:")).resolve()
+        if not Path(self.path).exists():
+            return any(fnmatch(str(p), str(Path(self.path).absolute())) for p in (here, *here.parents))
+        inner = here.relative_to(self.name).parts if here.is_relative_to(self.name) else ("_",)
+        return not any(part.startswith(("_", ".")) for part in inner)
+
     def rows(self, spark: SparkSession) -> DataFrame:
         """The names of files; none is opened."""
         options = {"recursiveFileLookup": "true", "maxFileAge": _MAX_AGE, **self.rate.options()}
@@ -102,6 +116,10 @@ class Table:
     def name(self) -> str:
         """The table's name."""
         return f"{TABLE}{self.table}"
+
+    def holds(self, path: str) -> bool:
+        """False: where a table's files are is the catalog's affair."""
+        return False
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The rows that are added."""

@@ -7,13 +7,15 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 from tricel.compiler import CompileError
 
 from ..delivery import FORMATS, ON_ERROR, PARTITIONS, Delivery, check_names, complete, refusal
 from ..failure import RunError
+from ..files import Directory
 from ..layout import LayoutError
 from ..reports import StreamReport
 from .ledger import Ledger, open_ledger
@@ -26,6 +28,7 @@ _LOOK = 0.5
 """Seconds between looks at what may end the stream."""
 _POLL = 2.0
 """Seconds between looks at the triggers while no batch begins."""
+_CHANGED = "a file was changed while it was read; put files there whole, and start again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +81,26 @@ def run_stream(
         help_ = "run it where the Spark driver is: with --master, or through spark-submit"
         raise RunError("TRI606", "a stream does not run on Spark Connect", "run --stream", help_)
     check_names(triggers.triggers, options.partition)
+    _check_apart(source, out, options.checkpoint)
     first = set_of(triggers.triggers, options.on_error)
     rows = source.rows(spark)
     try:
         written = {"format": options.format, "partition": options.partition}
-        ledger = open_ledger(spark, out, options.checkpoint, source.name, written, overwrite=options.overwrite)
-        stream = _Stream(spark, source, _Live(origin, options, observer, first), ledger, options, observer)
-        return stream.run(rows, stop)
+        with Directory(spark, out).held():
+            ledger = open_ledger(spark, out, options.checkpoint, source.name, written, overwrite=options.overwrite)
+            stream = _Stream(spark, source, _Live(origin, options, observer, first), ledger, options, observer)
+            return stream.run(rows, stop)
     except LayoutError as e:
         raise RunError("TRI601", f"this is no table of events: {e}", source.name) from None
-    except (PySparkException, Py4JError) as e:
+    except (PySparkException, Py4JError, ConnectionError) as e:
         raise stopped(e) from e
+
+
+def _check_apart(source: EventSource, out: str, checkpoint: str | None) -> None:
+    """Raises RunError (TRI602) where the stream would read what it writes."""
+    for place in (out, checkpoint or out):
+        if source.holds(place):
+            raise RunError("TRI602", "the stream would read what it writes", place, "choose one outside of the events")
 
 
 def stopped(e: Exception) -> RunError:
@@ -97,13 +109,26 @@ def stopped(e: Exception) -> RunError:
     return RunError("TRI606", f"the stream cannot go on: {_cause(e)}", "run --stream", help_)
 
 
+def _told(e: BaseException) -> BaseException:
+    """What is told of a batch's failure."""
+    match e:
+        case PySparkException() | Py4JError() | ConnectionError():
+            return stopped(e)
+        case ArithmeticError():
+            return RunError("TRI606", "the counts of a batch do not add up", "run --stream", _CHANGED)
+        case _:
+            return e
+
+
 def _cause(e: Exception) -> str:
+    if isinstance(e, ConnectionError | Py4JNetworkError):
+        return "Spark's Java process has ended"
     said = next((line.strip() for line in str(e).splitlines() if line.strip()), type(e).__name__)
     thrown: Any = getattr(e, "_origin", None) or getattr(e, "java_exception", None)
     try:
         while thrown is not None:
             said, thrown = str(thrown.getMessage() or thrown.getClass().getName()), thrown.getCause()
-    except Py4JError:  # Java is gone
+    except (Py4JError, ConnectionError):  # Java is gone
         return said
     return said.splitlines()[0]
 
@@ -117,7 +142,7 @@ class _Live:
     observer: Observer
     current: TriggerSet
     before: TriggerSet | None = None
-    proven: TriggerSet | None = None
+    proven: tuple[str, StructType] | None = None
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _trouble: str = ""
     _polled: float = 0.0
@@ -138,20 +163,23 @@ class _Live:
                 self._consider(loaded)
 
     def unfit(self, set_: TriggerSet, why: CompileError) -> TriggerSet | None:
-        """Goes back to the set before one that does not fit the events' columns; None where there is none."""
+        """Goes on from a set that does not fit the events' columns: to one that came meanwhile, else to the one before;
+        None where there is none."""
         with self._lock:
-            if self.before is None or set_ is not self.current:
+            if set_ is not self.current:
+                return self.current
+            if self.before is None:
                 return None
             self.observer.set_refused(why.diagnostics)
             self.current, self.before = self.before, None
             self.observer.set_taken(self.current.hash, len(self.current.triggers))
             return self.current
 
-    def fits(self, set_: TriggerSet) -> None:
-        """The set has judged a batch: no going back behind it."""
+    def fits(self, set_: TriggerSet, columns: StructType) -> None:
+        """The set has judged a batch of these columns: no going back behind it."""
         with self._lock:
             if set_ is self.current:
-                self.before, self.proven = None, set_
+                self.before, self.proven = None, (set_.hash, columns)
 
     def _consider(self, loaded: Loaded) -> None:
         if not loaded.sound:
@@ -234,18 +262,18 @@ class _Stream:
                 self._batch(frame, batch)
             except BaseException as e:
                 refused = refusal(e)
-                self.failure = refused or (stopped(e) if isinstance(e, PySparkException | Py4JError) else e)
-                self._abandon(batch if refused is not None else None)
+                self.failure = refused or _told(e)
+                self._abandon(batch if isinstance(self.failure, CompileError) or refused is not None else None)
                 # The bridge to Java takes no exception that is not an Exception.
                 raise _StoppedError from e
 
     def _abandon(self, refused: int | None) -> None:
-        """Clears what a failed batch left. One that a filter refused may be judged by other triggers next time."""
+        """Clears what a failed batch left. One whose triggers are at fault may be judged by others next time."""
         try:
             self.ledger.abandon()
             if refused is not None:
                 self.ledger.unbegin(refused)
-        except (PySparkException, Py4JError):
+        except (PySparkException, Py4JError, ConnectionError):
             return  # the same trouble; the next process clears it
 
     def _batch(self, frame: DataFrame, batch: int) -> None:
@@ -263,7 +291,7 @@ class _Stream:
         )
         report = delivery.stage(set_.judge, events)
         self.ledger.commit(batch, set_, report)
-        self.live.fits(set_)
+        self.live.fits(set_, events.schema)
         self.observer.batch_done(BatchDone(batch, report, self.ledger.total, time.monotonic() - began))
 
     def _fitting(self, events: DataFrame) -> TriggerSet:
@@ -271,7 +299,7 @@ class _Stream:
         set_: TriggerSet | None = self.live.current
         while set_ is not None:
             try:
-                if set_.triggers and set_ is not self.live.proven:
+                if set_.triggers and self.live.proven != (set_.hash, events.schema):
                     set_.judge.pairs(events)
             except CompileError as e:
                 refused = e

@@ -155,7 +155,7 @@ def shuffled(master: Master, out: Path) -> bool:
 
 def written(master: Master, out: Path) -> bool:
     """Whether a task has begun to write pairs."""
-    return any(out.glob("staging/_temporary/**/part-*"))
+    return any(out.glob("staging/**/_temporary/**/part-*"))
 
 
 @pytest.mark.parametrize("moment", [shuffled, written])

@@ -230,6 +230,39 @@ def test_rubbish_a_signal_and_an_output_in_the_way(place: Place) -> None:
     place.check(events, malformed)
 
 
+def test_java_that_is_killed(place: Place) -> None:
+    events, malformed = place.fill()
+    process = place.start()
+    assert place.wait_for(1, process), process.communicate()
+    for java in subprocess.run(["pgrep", "-g", str(process.pid), "-x", "java"], capture_output=True).stdout.split():
+        os.kill(int(java), signal.SIGKILL)
+    _, complained = process.communicate(timeout=60)
+    assert 2 == process.returncode, complained
+    # A thread of PySpark says in its own way, between two lines, that Java is gone.
+    own = complained.rpartition("-" * 40 + "\n")[2]
+    assert own.startswith("error[TRI606]: the stream cannot go on: Spark's Java process has ended\n")
+    assert "Traceback" not in own
+    process = place.start("--available-now")
+    _, complained = process.communicate(timeout=200)
+    assert 0 == process.returncode, complained
+    place.check(events, malformed)
+
+
+def test_two_processes_and_one_output(place: Place) -> None:
+    events, malformed = place.fill()
+    process = place.start("--available-now")
+    assert place.wait_for(1, process), process.communicate()
+    for more in ((), ("--overwrite",)):
+        other = place.start("--available-now", *more)
+        _, complained = other.communicate(timeout=100)
+        assert 2 == other.returncode, complained
+        assert "error[TRI602]: another process writes into the output directory" in complained
+        assert "Traceback" not in complained
+    _, complained = process.communicate(timeout=200)
+    assert 0 == process.returncode, complained
+    place.check(events, malformed)
+
+
 def test_a_full_disk(place: Place) -> None:
     disk = place.root / "disk"
     disk.mkdir()

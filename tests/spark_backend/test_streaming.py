@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
 import threading
 import urllib.request
 from collections.abc import Callable, Sequence
@@ -17,7 +18,8 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from tricel.compiler import Diagnostic
+from tricel.compiler import CompileError, Diagnostic
+from tricel.spark_backend.delivery import Delivery, check_names
 from tricel.spark_backend.events import read_events
 from tricel.spark_backend.failure import RunError
 from tricel.spark_backend.files import Directory
@@ -38,7 +40,7 @@ from tricel.spark_backend.streaming.observers import BatchDone, several
 from tricel.spark_backend.streaming.origins import Loaded
 from tricel.spark_backend.streaming.sets import restored, set_of
 from tricel.spark_backend.streaming.sources import EventSource, Files, Rate, Table, source_of
-from tricel.spark_backend.streaming.stream import Options, run_stream
+from tricel.spark_backend.streaming.stream import Options, _Live, run_stream
 
 from tricel import compile_filter, load_triggers
 from tricel.origins import FileOrigin
@@ -239,6 +241,17 @@ def test_everything_that_a_batch_run_reads(place: Place) -> None:
     assert ("the file is damaged: what follows the lines read from it is lost", 1) in report.reasons
     (place.events / "notes.md").unlink()
     check_like_a_batch_run(place, report)
+
+
+@pytest.mark.spark
+def test_a_name_that_hadoop_cannot_open(place: Place) -> None:
+    put(place.events, 1)
+    late = place.events / "10:00.jsonl"
+    late.write_text(event(50))
+    seen = Seen()
+    assert (10, ["TRI605"]) == (place.stream(files=2, seen=seen).read, seen.warnings)
+    late.rename(place.events / "10.jsonl")
+    check_like_a_batch_run(place, place.stream())
 
 
 @pytest.mark.spark
@@ -538,6 +551,149 @@ def test_metrics(place: Place) -> None:
         assert f"{line}\n" in text, line
     with pytest.raises(RunError, match="cannot be served"):
         Metrics().serve("127.0.0.1", port)
+
+
+@pytest.mark.spark
+def test_one_output_has_one_writer(place: Place) -> None:
+    put(place.events, 2)
+    refused = []
+
+    def then(done: BatchDone) -> None:
+        for overwrite in (False, True):
+            with pytest.raises(RunError, match="another process") as e:
+                place.stream(overwrite=overwrite)
+            refused.append(e.value.diagnostic.code)
+
+    check_like_a_batch_run(place, place.stream(seen=Seen(then)))
+    assert ["TRI602"] * 4 == refused
+    other = Place(place.spark, place.root / "other")
+    with Directory(place.spark, str(other.out)).held(), pytest.raises(RunError, match="another process"):
+        run(place.spark, TRIGGERS, read_events(place.spark, place.events), str(other.out))
+    assert [] == list(other.out.iterdir())
+    run(place.spark, TRIGGERS, read_events(place.spark, place.events), str(other.out))
+
+
+@pytest.mark.spark
+def test_what_a_killed_process_still_writes_is_in_no_batch(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(place.events, 2)
+    with monkeypatch.context() as patched:
+        crash(patched, *CRASHES["staged"])
+        with pytest.raises(CrashError):
+            place.stream()
+    late = place.root / "late"
+    (place.out / "staging").rename(late)
+    commit = Ledger.commit
+
+    def then_it_ends(self: Ledger, *arguments: Any) -> None:
+        shutil.copytree(late, place.out / "staging", dirs_exist_ok=True)
+        commit(self, *arguments)
+
+    monkeypatch.setattr(Ledger, "commit", then_it_ends)
+    check_like_a_batch_run(place, place.stream())
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("lost", [["_checkpoint/query"], ["batches/1.json", "report.json"]])
+def test_an_output_and_a_checkpoint_of_different_times(place: Place, lost: list[str]) -> None:
+    put(place.events, 2)
+    place.stream()
+    for name in lost:
+        path = place.out / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    put(place.events, 3)
+    with pytest.raises(RunError, match="and the checkpoint does not") as e:
+        place.stream(files=3)
+    assert "TRI602" == e.value.diagnostic.code
+    assert 30 == place.stream(overwrite=True).read
+
+
+@pytest.mark.spark
+def test_a_checkpoint_is_not_taken_from_a_stream_without_batches(place: Place) -> None:
+    place.events.mkdir()
+    checkpoint = str(place.root / "checkpoint")
+    place.stream(checkpoint=checkpoint)
+    other = Place(place.spark, place.root / "other")
+    put(other.events, 1)
+    with pytest.raises(RunError, match="belongs to another stream"):
+        other.stream(checkpoint=checkpoint)
+    put(place.events, 1)
+    assert 10 == place.stream(checkpoint=checkpoint).read
+
+
+@pytest.mark.spark
+def test_a_file_that_changes_while_it_is_read(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(place.events, 1)
+    counted = Delivery._judged
+
+    def then_changed(self: Delivery, judge: Any, events: Any) -> dict[str, int]:
+        read = counted(self, judge, events)
+        (place.events / "0.jsonl").write_text("x\n" * 60)
+        return read
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Delivery, "_judged", then_changed)
+        with pytest.raises(RunError, match="do not add up") as e:
+            place.stream()
+    assert "TRI606" == e.value.diagnostic.code
+    check_like_a_batch_run(place, place.stream())
+
+
+@pytest.mark.spark
+def test_tables_whose_columns_change(place: Place) -> None:
+    schema = "id STRING, source STRING, type STRING, n "
+    place.spark.createDataFrame([("1", "s", "t", "5")], f"{schema} STRING").write.parquet(f"{place.events}/a")
+    triggers = [Trigger("a", "ce.n.startsWith('5')")]
+    assert [("a", 1, 1, 0, 0)] == counts(place.stream(triggers))
+    place.spark.createDataFrame([("2", "s", "t", 5)], f"{schema} INT").write.parquet(f"{place.events}/b")
+    for _ in range(2):
+        with pytest.raises(CompileError):
+            place.stream(triggers)
+    # The triggers were at fault, and nothing is written: others may judge the batch.
+    assert [("a", 2, 2, 0, 0)] == counts(place.stream([Trigger("a", "ce.id == '2'")]))
+
+
+def test_triggers_that_come_while_others_are_found_unfit() -> None:
+    sets = [set_of([Trigger("a", text)], "drop") for text in ("true", "1 == 1", "2 == 2")]
+    why = CompileError(())
+    seen = Seen()
+    live = _Live(Given(), Options(), seen, sets[1], before=sets[0])
+    live.current = sets[2]
+    assert sets[2] is live.unfit(sets[1], why)
+    assert sets[0] is live.unfit(sets[2], why)
+    assert live.unfit(sets[0], why) is None
+
+
+def test_a_stream_does_not_read_what_it_writes(tmp_path: Path) -> None:
+    folder = tmp_path / "in"
+    (folder / "deep").mkdir(parents=True)
+    (tmp_path / "link").symlink_to(folder)
+    cases = {
+        (str(folder), str(folder)): True,
+        (str(folder), f"{folder}/out"): True,
+        (str(folder), f"file:{folder}/out"): True,
+        (str(folder), f"{tmp_path}/link/out"): True,
+        (f"{tmp_path}/i*", f"{folder}/deep/out"): True,
+        (str(folder), f"{folder}/_out/x"): False,
+        (str(folder), f"{tmp_path}/in2"): False,
+        (f"{folder}/*.jsonl", f"{folder}/out"): False,
+        ("s3://a/in", "s3://a/in/out"): True,
+        ("s3://a/in", "s3://a/in2"): False,
+    }
+    for (events, out), held in cases.items():
+        assert held == Files(events).holds(out), (events, out)
+    for more in ({"out": f"{folder}/out"}, {"out": str(tmp_path / "out"), "checkpoint": f"{folder}/cp"}):
+        given: Any = SimpleNamespace(_jsparkSession=None)
+        options = Options(checkpoint=more.get("checkpoint"))
+        with pytest.raises(RunError, match="would read what it writes"):
+            run_stream(given, Files(str(folder)), Given(), Loaded(()), more["out"], options, Seen(), threading.Event())
+
+
+@pytest.mark.parametrize("id_", ["", "/" * 90, "__HIVE_DEFAULT_PARTITION__", "a._COPYING_"])
+def test_ids_that_spark_would_not_find_again(id_: str) -> None:
+    with pytest.raises(RunError, match="cannot name a directory"):
+        check_names([Trigger(id_, "true")])
+    with pytest.raises(RunError, match="subscriber of trigger 'a' cannot name a directory"):
+        check_names([Trigger("a", "true", destination=id_)], "subscriber")
 
 
 def test_spark_connect_is_refused(tmp_path: Path) -> None:
