@@ -12,6 +12,8 @@ import click
 
 from tricel.compiler.trigger_fields import CROSS_NAMESPACE
 
+from .exits import failed
+
 
 @click.command()
 @click.option("--policy", is_flag=True, help="A ValidatingAdmissionPolicy and its binding, instead of the definition.")
@@ -93,9 +95,7 @@ def webhook(
     try:
         asyncio.run(serve(options))
     except (OSError, ValueError) as e:
-        where = f": {e.filename}" if isinstance(e, OSError) and e.filename else ""
-        click.echo(f"error: {getattr(e, 'strerror', None) or e}{where}", err=True)
-        sys.exit(2)
+        sys.exit(failed(e))
 
 
 @click.command()
@@ -120,8 +120,7 @@ def certs(folder: str, service: str, namespace: str, hosts: tuple[str, ...], day
         )
         written = (*written, write_patch(target))
     except (OSError, ValueError) as e:
-        click.echo(f"error: {getattr(e, 'strerror', None) or e}: {folder}", err=True)
-        sys.exit(2)
+        sys.exit(failed(e, folder))
     for path in written:
         click.echo(str(path))
 
