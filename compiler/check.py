@@ -45,7 +45,7 @@ from .operators import spelling
 from .patterns import PATTERN_ARGUMENT, refusal
 from .source import Source, Span
 from .suggest import closest, did_you_mean
-from .unify import compatible, join, match_overload, never_equal
+from .unify import compatible, join, matching, never_equal
 
 _LITERAL_TYPES = {kind: CelType(kind.value) for kind in LitKind}
 
@@ -266,7 +266,7 @@ class _Run:
         rows = BY_CALL.get((e.function, e.target is not None), ())
         if not rows:
             return self._unknown_function(e)
-        matched = [(row, result) for row in rows if (result := match_overload(row, types)) is not None]
+        matched = matching(e.function, e.target is not None, types)
         self._warnings(e, args, types)
         if not matched:
             return self._no_overload(e, rows, types)

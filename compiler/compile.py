@@ -12,12 +12,12 @@ from .cost import over_limit
 from .diagnostics import Diagnostic, errors
 from .diagnostics.as_text import render
 from .dialects import Translation, expand_match
-from .document import from_python
 from .environment import CLOUD_EVENT, Environment
 from .limits import DEFAULT, Limits, over_size
 from .manifest import translate_filter
 from .names import resolve
 from .nodes import numbered
+from .objects import from_python
 from .parse import parse
 from .requirements import Requirements, requirements
 from .source import Source

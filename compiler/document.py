@@ -7,10 +7,7 @@ those of YAML 1.1, as Kubernetes reads it; dates stay strings.
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping as AbstractMapping
-from collections.abc import Sequence as AbstractSequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, assert_never
 
@@ -28,8 +25,8 @@ MAX_ALIASED = 100_000
 """How many values the aliases of one document may repeat."""
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-_ESCAPED = re.compile(f"{_UNPRINTABLE.pattern}|[\x85\u2028\u2029]")
+UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+"""A character that may not stand in a YAML text."""
 _CORE_TAG = "tag:yaml.org,2002:"
 _STRING_TAGS = frozenset({"!", f"{_CORE_TAG}str"})
 
@@ -98,8 +95,12 @@ def members(place: Place) -> tuple[tuple[str, Place], ...]:
 
 def member(place: Place, name: str) -> Place | None:
     """The entry called `name`; None where there is none, or where its value is null, as Kubernetes takes it."""
-    found = dict(members(place)).get(name)
-    return None if found is None or is_null(found.value) else found
+    value = place.value
+    if isinstance(value, Mapping):
+        for key, entry in value.entries:
+            if key.text == name:
+                return None if is_null(entry) else Place(entry, place.source, _joined(place.path, name), key.span)
+    return None
 
 
 def items(place: Place) -> tuple[Place, ...]:
@@ -173,23 +174,6 @@ def read_documents(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnost
     return tuple(reader.documents), ()
 
 
-def from_python(
-    value: AbstractMapping[str, object], label: str = "<filter>"
-) -> tuple[Document | None, tuple[Diagnostic, ...]]:
-    """A mapping as a document over its own JSON text, so that its problems have places; None when it is not JSON."""
-    try:
-        text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=_container)
-        _check_keys(value)
-    except (TypeError, ValueError, RecursionError) as e:
-        reason = "nested too deeply" if isinstance(e, RecursionError) else str(e)[:200]
-        return None, (Diagnostic("TRI301", f"not JSON: {reason}", Source("", label), NOWHERE, "give JSON values only"),)
-    source = Source(_ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text), label)
-    documents, diagnostics = read_documents(source)
-    if not documents:
-        return None, diagnostics
-    return documents[0], diagnostics + documents[0].diagnostics
-
-
 def embedded(place: Place) -> Source:
     """The text of a string scalar as a source of its own.
 
@@ -209,36 +193,12 @@ def _joined(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
-def _container(value: object) -> object:
-    match value:
-        case AbstractMapping():
-            return dict(value)
-        case AbstractSequence() if not isinstance(value, bytes | bytearray | memoryview):
-            return list(value)
-        case _:
-            raise TypeError(f"a value of type '{type(value).__name__}' is not JSON")
-
-
-def _check_keys(value: object) -> None:
-    """Raises TypeError where a key is not a string: `json` would silently write it as one."""
-    stack = [value]
-    while stack:
-        each = stack.pop()
-        if isinstance(each, AbstractMapping):
-            wrong = next((key for key in each if not isinstance(key, str)), None)
-            if wrong is not None:
-                raise TypeError(f"key {wrong!r} is not a string")
-            stack.extend(each.values())
-        elif isinstance(each, AbstractSequence) and not isinstance(each, str):
-            stack.extend(each)
-
-
 def _unreadable(source: Source) -> Diagnostic | None:
     text = source.text
     if len(text) > MAX_LENGTH:
         message = f"the text has {len(text)} characters, more than {MAX_LENGTH}"
         return Diagnostic("TRI305", message, source, NOWHERE, "split the file")
-    found = _UNPRINTABLE.search(text)
+    found = UNPRINTABLE.search(text)
     if found is None:
         return None
     message = f"not YAML: character U+{ord(found[0]):04X} may not stand in a YAML text"

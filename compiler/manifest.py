@@ -10,9 +10,10 @@ from .diagnostics import Diagnostic
 from .dialects import FILTER_FORMS, FILTERS, Translation
 from .dialects.model import Findings
 from .dialects.subscriptions import DIALECTS, object_to_cel
-from .document import Document, Place, Sequence, from_python, items, member, members, plain, read_documents, root
+from .document import Document, Place, Sequence, items, member, members, plain, read_documents, root
 from .document import Mapping as MappingValue
 from .nodes import conjunction
+from .objects import from_python
 from .source import Source, Span
 from .suggest import closest, did_you_mean
 from .trigger_fields import GROUPS, ON_ERROR, VERSIONS

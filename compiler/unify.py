@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from .celtypes import DYN, INT, JSON, JSON_KINDS, NUMBERS, STRING, CelType, Record, is_dynamic
-from .functions import Overload
+from .functions import BY_CALL, Overload
 
 _JSON_SCALARS = frozenset(k for k in JSON_KINDS if not k.params)
 
@@ -13,6 +14,13 @@ _JSON_SCALARS = frozenset(k for k in JSON_KINDS if not k.params)
 def compatible(wanted: CelType, given: CelType) -> bool:
     """Whether a value of type `given` may be a `wanted`."""
     return _unify(wanted, given, {})
+
+
+@lru_cache(maxsize=1024)
+def matching(function: str, member: bool, types: tuple[CelType, ...]) -> tuple[tuple[Overload, CelType], ...]:
+    """The overloads of a call that take arguments of `types`, each with its result type."""
+    rows = BY_CALL.get((function, member), ())
+    return tuple((row, result) for row in rows if (result := match_overload(row, types)) is not None)
 
 
 def match_overload(row: Overload, types: Sequence[CelType]) -> CelType | None:

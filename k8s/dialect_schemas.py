@@ -55,19 +55,25 @@ def _form(name: str) -> Schema:
 
 
 def _filter(levels: int) -> Schema:
-    """One filter of the Subscriptions API: exactly one dialect."""
-    return {
+    """One filter of the Subscriptions API: exactly one dialect, written out unless `levels` is negative."""
+    one = {
         "type": "object",
         "description": "One filter, in one dialect.",
         KEEP: True,
         "minProperties": 1,
         "maxProperties": 1,
+    }
+    if levels < 0:
+        return one
+    return {
+        **one,
         "anyOf": [{"required": [name]} for name in DIALECTS],
-        "properties": {name: _dialect(name, levels) for name in DIALECTS},
+        "properties": {name: _dialect(name, levels - 1) for name in DIALECTS},
     }
 
 
 def _dialect(name: str, levels: int) -> Schema:
+    """What stands under a dialect's name; `levels` is for the filters inside."""
     match name:
         case "exact" | "prefix" | "suffix":
             verb = {"exact": "equal", "prefix": "begin with", "suffix": "end with"}[name]
@@ -76,22 +82,10 @@ def _dialect(name: str, levels: int) -> Schema:
             return {"type": "object", "description": doc, "minProperties": 1, "additionalProperties": value}
         case "all" | "any":
             doc = "Filters that must all pass." if name == "all" else "Filters of which one must pass."
-            return {"type": "array", "description": doc, "minItems": 1, "items": _inner(levels)}
+            return {"type": "array", "description": doc, "minItems": 1, "items": _filter(levels)}
         case "not":
-            return {**_inner(levels), "description": "A filter that must not pass."}
+            return {**_filter(levels), "description": "A filter that must not pass."}
         case "cesql":
             return {**_EXPRESSION, "description": "A CloudEvents SQL expression."}
         case _:
             return {"description": f"The dialect `{name}`.", KEEP: True}
-
-
-def _inner(levels: int) -> Schema:
-    if levels:
-        return _filter(levels - 1)
-    return {
-        "type": "object",
-        "description": "One filter, in one dialect.",
-        KEEP: True,
-        "minProperties": 1,
-        "maxProperties": 1,
-    }

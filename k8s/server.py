@@ -13,6 +13,7 @@ what its `failurePolicy` says. Nothing but a review that found no error is answe
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -175,18 +176,16 @@ class Webhook:
             return _refusal(415, "the body is encoded")
         if (request.content_length or 0) > self.options.largest:
             return _refusal(413, "the body is too large")
+        if request.content.is_eof():
+            return await _read(request)
         if self._arriving >= self.options.most:
             return _overloaded()
         self._arriving += 1
         try:
             async with asyncio.timeout(self.options.read):
-                return await request.read()
+                return await _read(request)
         except TimeoutError:
             return _refusal(408, "the body did not arrive in time")
-        except web.HTTPRequestEntityTooLarge:
-            return _refusal(413, "the body is too large")
-        except (web.PayloadAccessError, web.RequestPayloadError, ConnectionError):
-            return _refusal(400, "the body is not complete")
         finally:
             self._arriving -= 1
 
@@ -221,6 +220,9 @@ async def serve(options: Options, started: Callable[[int], None] | None = None) 
         loop.add_signal_handler(name, end.set)
     await webhook.warm_up()
     await runner.setup()
+    # What is loaded now stays: the collector need not walk it while requests wait.
+    gc.collect()
+    gc.freeze()
     following = asyncio.create_task(webhook.follow_certificate())
     try:
         site = web.TCPSite(runner, options.host, options.port, ssl_context=webhook.certificate.context, backlog=512)
@@ -240,6 +242,16 @@ async def serve(options: Options, started: Callable[[int], None] | None = None) 
         await runner.cleanup()
         webhook.close()
     _LOG.info("ended")
+
+
+async def _read(request: web.Request) -> bytes | web.Response:
+    """The body, or the refusal of one that is too large or broken."""
+    try:
+        return await request.read()
+    except web.HTTPRequestEntityTooLarge:
+        return _refusal(413, "the body is too large")
+    except (web.PayloadAccessError, web.RequestPayloadError, ConnectionError):
+        return _refusal(400, "the body is not complete")
 
 
 async def _emptied(runner: web.AppRunner, seconds: float) -> None:

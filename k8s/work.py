@@ -26,6 +26,10 @@ class Answer:
     fields: dict[str, object] = field(default_factory=dict)
     denials: tuple[str, ...] = ()
 
+    def __reduce__(self) -> tuple[object, ...]:
+        # A dataclass with slots is pickled field by field, in Python.
+        return Answer, (self.body, self.outcome, self.fields, self.denials)
+
 
 def prepare() -> None:
     """Makes a new process ready: the grammar and the engine are loaded by a first review."""

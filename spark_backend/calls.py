@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from tricel.compiler import celtypes as t
@@ -84,7 +85,7 @@ def call(lowering: Lowering, e: Call, scope: dict[str, Sql]) -> Sql:
     operands = [lowering.whole(o) for o in operands]
     if e.function in _ORDERING:
         operands = _comparable(operands)
-    return _apply(lowering, BY_CALL[e.function, e.target is not None], operands)
+    return _apply(lowering, _taking(e.function, e.target is not None, tuple([o.type for o in operands])), operands)
 
 
 def _add_lists(lowering: Lowering, operands: list[Sql]) -> Sql:
@@ -115,7 +116,6 @@ def _conditional(lowering: Lowering, test: Expr, then: Expr, other: Expr, *, sco
 
 def _apply(lowering: Lowering, rows: Sequence[Overload], operands: list[Sql]) -> Sql:
     """The call of whichever overload fits the values: one, or a choice made by the values' kinds."""
-    rows = [row for row in rows if _may_take(row, operands)]
     for row in rows:
         if row.id not in NATIVE and row.id != _ADD_LIST:
             raise NotNative(reason_for(row.id))
@@ -176,16 +176,19 @@ def _comparable(operands: list[Sql]) -> list[Sql]:
     return list(equality.comparable(*operands))
 
 
-def _may_take(row: Overload, operands: list[Sql]) -> bool:
-    return len(operands) == len(row.params) and all(map(_fit, operands, row.params))
+@lru_cache(maxsize=1024)
+def _taking(function: str, member: bool, types: tuple[CelType, ...]) -> tuple[Overload, ...]:
+    """The overloads that values of these types may fit."""
+    rows = BY_CALL[function, member]
+    return tuple(row for row in rows if len(types) == len(row.params) and all(map(_fit, types, row.params)))
 
 
-def _fit(o: Sql, wanted: CelType) -> bool:
+def _fit(given: CelType, wanted: CelType) -> bool:
     if wanted.is_parameter:
         return True
-    if o.type == t.JSON:
+    if given == t.JSON:
         return wanted in t.JSON_KINDS or wanted.name in ("list", "map")
-    return o.type == wanted or (o.type.name == wanted.name and wanted.name in ("list", "map"))
+    return given == wanted or (given.name == wanted.name and wanted.name in ("list", "map"))
 
 
 def _fits(row: Overload, operands: list[Sql]) -> str:

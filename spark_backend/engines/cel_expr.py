@@ -7,7 +7,7 @@ in which an optional holds no map and a field of it is selected, though `||` may
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from tricel.compiler.functions import FAMILIES
@@ -183,7 +183,7 @@ def _bytes(value: str | bytes) -> bytes:
     return value.encode() if isinstance(value, str) else value
 
 
-@cache
+@lru_cache(maxsize=64)
 def _environment(roots: frozenset[str]) -> Any:
     from cel_expr_python import cel
     from cel_expr_python.ext import ext_bindings, ext_encoders, ext_math, ext_optional, ext_strings

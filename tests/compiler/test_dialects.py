@@ -14,8 +14,8 @@ from conftest import REPOSITORY, conformance
 from tricel.compiler.compile import check_translation
 from tricel.compiler.diagnostics import CODES, errors
 from tricel.compiler.dialects import Translation
-from tricel.compiler.document import from_python
 from tricel.compiler.manifest import translate_filter
+from tricel.compiler.objects import from_python
 from tricel.compiler.unparse import unparse
 
 CASES = REPOSITORY / "tests" / "cases" / "dialects"

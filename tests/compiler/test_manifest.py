@@ -14,7 +14,7 @@ from conftest import REPOSITORY, conformance
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tricel.compiler.diagnostics import CODES, Diagnostic, errors
-from tricel.compiler.document import embedded, from_python, member, plain, read_documents, root
+from tricel.compiler.document import embedded, member, plain, read_documents, root
 from tricel.compiler.manifest import (
     Trigger,
     changed_immutable_fields,
@@ -22,6 +22,7 @@ from tricel.compiler.manifest import (
     read_manifests,
     translate_filter,
 )
+from tricel.compiler.objects import from_python
 from tricel.compiler.source import Source
 from tricel.compiler.unparse import unparse
 

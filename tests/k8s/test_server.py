@@ -246,8 +246,9 @@ def test_metrics_count(webhook: WebhookProcess) -> None:
 
 def test_logs_are_json_without_the_filter(webhook: WebhookProcess) -> None:
     webhook.review({**BAD, "request": {**BAD["request"], "uid": "the-uid\n\x1b", "dryRun": True}})
-    line = next(line for line in reversed(webhook.lines) if "the-uid" in line)
-    logged = json.loads(line)
+    # A line is written before its answer, and read from the pipe by another thread.
+    wait_until(lambda: any("the-uid" in line for line in webhook.lines))
+    logged = json.loads(next(line for line in webhook.lines if "the-uid" in line))
     assert ("reviewed", "denied", ["TRI203"], True) == tuple(
         logged[k] for k in ("message", "outcome", "codes", "dryRun")
     )
