@@ -261,20 +261,25 @@ class _Builder(Transformer[Token, Any]):
                 return _made(parts, Lit, operand.kind, -operand.value)
         return _made(parts, Call, NEGATE, (operand,))
 
+    def signed(self, parts: list[_Child]) -> Expr:
+        return self.negate([parts[0], self.literal(parts[1:])])
+
     def select(self, parts: list[_Child]) -> Expr:
         return _made(parts, Select, parts[0], _name(parts[2]))
 
     def optional_select(self, parts: list[_Child]) -> Expr:
-        return _made(parts, Select, parts[0], _name(parts[2]), True)
+        return _made(parts, Select, parts[0], _name(parts[3]), True)
 
     def index(self, parts: list[_Child]) -> Expr:
         return _made(parts, Call, INDEX, (parts[0], parts[2]))
 
     def optional_index(self, parts: list[_Child]) -> Expr:
-        return _made(parts, Call, OPTIONAL_INDEX, (parts[0], parts[2]))
+        return _made(parts, Call, OPTIONAL_INDEX, (parts[0], parts[3]))
 
     def method(self, parts: list[_Child]) -> Expr:
-        target, name, args = parts[0], _name(parts[2]), _inner(parts)
+        target, name, args = parts[0], str(parts[2]), _inner(parts)
+        if name.startswith("`"):
+            _ACTIVE.run.report("TRI101", "a function's name stands without backquotes", _span([parts[2]]))
         if isinstance(target, Ident) and not target.absolute and target.name in NAMESPACES:
             qualified = f"{target.name}.{name}"
             if qualified == "cel.bind":
@@ -319,7 +324,7 @@ class _Builder(Transformer[Token, Any]):
         return _made(parts, Call, function, args)
 
     def call(self, parts: list[_Child]) -> Expr:
-        name, args = str(parts[0]), _inner(parts)
+        name, args = self._unreserved(parts[0]), _inner(parts)
         if name != "has":
             return _made(parts, Call, name, args)
         if len(args) == 1 and isinstance(args[0], Select) and not args[0].optional:
@@ -330,7 +335,7 @@ class _Builder(Transformer[Token, Any]):
         return _nothing(parts)
 
     def absolute_call(self, parts: list[_Child]) -> Expr:
-        return _made(parts, Call, str(parts[1]), _inner(parts))
+        return _made(parts, Call, self._unreserved(parts[1]), _inner(parts))
 
     def message(self, parts: list[_Child]) -> Expr:
         name = _qualified(parts[0])
@@ -340,15 +345,17 @@ class _Builder(Transformer[Token, Any]):
         return _made(parts, Message, name, _inner(parts))
 
     def ident(self, parts: list[_Child]) -> Expr:
-        if parts[0] in RESERVED:
-            message = f"'{parts[0]}' is a reserved word"
-            _ACTIVE.run.report(
-                "TRI101", message, _span(parts), f"a field may be called so, a name may not: data.{parts[0]}"
-            )
-        return _made(parts, Ident, str(parts[0]))
+        return _made(parts, Ident, self._unreserved(parts[0]))
 
     def absolute(self, parts: list[_Child]) -> Expr:
-        return _made(parts, Ident, str(parts[1]), True)
+        return _made(parts, Ident, self._unreserved(parts[1]), True)
+
+    def _unreserved(self, token: Token) -> str:
+        """The name that a token is; reported where it is a reserved word."""
+        if token in RESERVED:
+            help_ = f"a field may be called so, a name may not: data.{token}"
+            _ACTIVE.run.report("TRI101", f"'{token}' is a reserved word", _span([token]), help_)
+        return str(token)
 
     def group(self, parts: list[_Child]) -> Expr:
         inner: Expr = parts[1]
@@ -356,13 +363,7 @@ class _Builder(Transformer[Token, Any]):
         return replace(inner, span=_span(parts))
 
     def list_(self, parts: list[_Child]) -> Expr:
-        return self._list(_inner(parts), parts)
-
-    def list_optional_first(self, parts: list[_Child]) -> Expr:
-        first = _Optional(parts[1], parts[1].span)
-        return self._list((first, *(p for p in parts[2:] if not isinstance(p, Token))), parts)
-
-    def _list(self, items: tuple[Any, ...], parts: list[_Child]) -> Expr:
+        items = _inner(parts)
         optional = frozenset(i for i, item in enumerate(items) if isinstance(item, _Optional))
         values = tuple(item.value if isinstance(item, _Optional) else item for item in items)
         return _made(parts, ListExpr, values, optional)

@@ -18,7 +18,6 @@ RESERVED = frozenset(
         "function",
         "if",
         "import",
-        "in",
         "let",
         "loop",
         "package",
@@ -29,6 +28,8 @@ RESERVED = frozenset(
         "while",
     ]
 )
+"""Names that only a field may have."""
+_KEYWORDS = frozenset({"true", "false", "null", "in"})
 _SMART_QUOTES = "\u2018\u2019\u201c\u201d"
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _OPEN = {v: k for k, v in _PAIRS.items()}
@@ -78,6 +79,9 @@ def unexpected_token(text: str, span: Span, expected: frozenset[str]) -> SyntaxP
         return SyntaxProblem(message, Span(max(span.start - 1, 0), span.end), _opened(text, unclosed))
     if word in _PAIRS:
         return SyntaxProblem(f"unexpected '{word}'{wanted}", span, _closed_too_much(text, span.start))
+    if word in _KEYWORDS and expected & {"IDENT", "SELECTOR"}:
+        help_ = f'for a field of that name write data["{word}"]; for has() and fields of messages, `{word}`'
+        return SyntaxProblem(f"'{word}' is a reserved word{wanted}", span, help_)
     previous = re.search(r"(\w+)\s*$", text[: span.start])
     slip = _WORDS.get(word) or _WORDS.get(previous[1] if previous else "")
     if slip:

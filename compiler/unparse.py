@@ -100,7 +100,7 @@ def _literal(e: Lit) -> str:
 def _call(e: Call) -> str:
     args, function = e.args, e.function
     if e.target is not None:
-        return f"{_at(e.target, _MEMBER)}.{_selector(function)}({', '.join(map(unparse, args))})"
+        return f"{_at(e.target, _MEMBER)}.{function}({', '.join(map(unparse, args))})"
     if function in (AND, OR):
         level = _AND if function == AND else _OR
         return f" {spelling(function)} ".join(_at(a, level + 1) for a in args)
@@ -109,7 +109,8 @@ def _call(e: Call) -> str:
     if function in (NOT, NEGATE):
         sign = "!" if function == NOT else "-"
         number = function == NEGATE and isinstance(args[0], Lit) and not _is_negative(args[0])
-        return f"{sign}({unparse(args[0])})" if number else sign + _at(args[0], _UNARY)
+        other = isinstance(args[0], Call) and args[0].function in (NOT, NEGATE) and args[0].function != function
+        return f"{sign}({unparse(args[0])})" if number or other else sign + _at(args[0], _UNARY)
     if function in (INDEX, OPTIONAL_INDEX):
         return f"{_at(args[0], _MEMBER)}[{'?' if function == OPTIONAL_INDEX else ''}{unparse(args[1])}]"
     if function in _BINARY:
