@@ -10,9 +10,9 @@ A batch run does this once and a stream for each of its batches. What is written
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 from urllib.parse import quote
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
@@ -20,9 +20,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as fn
 
+from .events import tells_of_damage
 from .failure import RunError
 from .fanout.join import DELIVERED, ERRORED, OUTCOME, TRIGGER
 from .files import Directory, literal
+from .frames import release
 from .lowered import CompiledFilter
 from .outcomes import Judge
 from .progress import OnProgress, watched
@@ -44,6 +46,8 @@ _PUBLISHED = (
 )
 _LONGEST_NAME = 255
 _DEFAULT_PARTITION, _HALF_COPIED = "__HIVE_DEFAULT_PARTITION__", "._COPYING_"
+_OBSERVES_ONCE = (4, 3)
+"""The first release whose observations hold each row once whatever is done again."""
 _MANY = 64
 """With more triggers than this the pairs are shuffled by trigger, so that not every task writes a file for each."""
 _MARK = "tricel-on-error-fail"
@@ -71,6 +75,79 @@ class Filter(Protocol):
     @property
     def destination(self) -> str:
         """The name of the subscriber, for what is written by subscriber."""
+
+
+class EventTables(Protocol):
+    """Events of one run or batch, in `complete` tables of different columns, that may be read again."""
+
+    def tables(self, *, verified: bool = False) -> Sequence[DataFrame]:
+        """The tables, one at least; `verified` leaves out what turns out to be damaged when it is read to its end."""
+
+
+@dataclass(frozen=True)
+class EventTable:
+    """One `complete` table, taken as it is."""
+
+    table: DataFrame
+
+    def tables(self, *, verified: bool = False) -> tuple[DataFrame, ...]:
+        """The table."""
+        return (self.table,)
+
+
+@dataclass
+class FoundOnce:
+    """Events whose tables are found once, however often they are asked for."""
+
+    events: EventTables
+    _found: Sequence[DataFrame] = ()
+
+    def tables(self, *, verified: bool = False) -> Sequence[DataFrame]:
+        """The tables."""
+        if verified or not self._found:
+            self._found = self.events.tables(verified=verified)
+        return self._found
+
+
+T = TypeVar("T")
+
+
+def with_damage_left_out(
+    events: EventTables, do: Callable[[Sequence[DataFrame]], T], undo: Callable[[], None] = lambda: None
+) -> T:
+    """What `do` makes of the tables. Where a damaged file ends it, `undo` is called, and it is done without the file."""
+    try:
+        return do(events.tables())
+    except (PySparkException, Py4JJavaError) as e:
+        if not tells_of_damage(e):
+            raise
+    undo()
+    return do(events.tables(verified=True))
+
+
+def observed(events: DataFrame, *, shuffled: bool) -> tuple[DataFrame, Callable[[], Mapping[str, int]]]:
+    """`events`, and what tells, after a query over them, how many rows it has "read" and how many are "malformed".
+
+    With `shuffled` the query has a shuffle. Old releases of Spark observe a task once more when what it left for others
+    is lost with its executor; there the rows are counted by a query of their own.
+    """
+    numbers = (fn.count(fn.lit(1)).alias("read"), fn.count("malformed").alias("malformed"))
+
+    def apart() -> dict[str, int]:
+        return events.agg(*numbers).collect()[0].asDict()
+
+    if shuffled and release(events.sparkSession) < _OBSERVES_ONCE:
+        return events, apart
+    read = Observation("read")
+
+    def seen() -> dict[str, int]:
+        try:
+            found = read.get
+        except Py4JJavaError:  # Where Spark sees before it begins that no row gets through, nothing is observed.
+            found = {}
+        return found or apart()
+
+    return events.observe(read, *numbers), seen
 
 
 def check_names(triggers: Sequence[Filter], partition: str = "trigger") -> None:
@@ -106,17 +183,6 @@ def publish(target: Directory, staging: str, within: str = "") -> None:
             if within:
                 target.create(name)
             target.move(f"{staging}/{staged}", f"{name}/{within}" if within else name)
-
-
-def complete(events: DataFrame) -> DataFrame:
-    """`events` with the reader's columns about the text, where a table has none."""
-    for name, sql in (("malformed", "CAST(NULL AS STRING)"), ("raw", "CAST(NULL AS BINARY)")):
-        if name not in events.columns:
-            events = events.withColumn(name, fn.expr(sql))
-    if "event" not in events.columns:
-        row = [fn.col(quoted(c)) for c in events.columns if c not in ("malformed", "raw")]
-        events = events.withColumn("event", fn.to_json(fn.struct(*row)))
-    return events if "file" in events.columns else events.withColumn("file", fn.lit(None).cast("string"))
 
 
 def refusal(e: BaseException) -> RunError | None:
@@ -170,33 +236,43 @@ class Delivery:
     partition: str = "trigger"
     progress: OnProgress | None = None
 
-    def stage(self, judge: Judge[Filter], events: DataFrame) -> RunReport:
+    def stage(self, judge: Judge[Filter], events: EventTables) -> RunReport:
         """Writes what becomes of `events` by the judge's filters, and counts it.
 
-        `events` are `complete`. A filter that errs under "fail" fails the query: see `refusal`.
+        A filter that errs under "fail" fails the query: see `refusal`.
         """
-        read = self._judged(judge, events)
+        return with_damage_left_out(events, lambda tables: self._staged(judge, tables), self._unstage)
+
+    def _staged(self, judge: Judge[Filter], tables: Sequence[DataFrame]) -> RunReport:
+        read = {"read": 0, "malformed": 0}
+        bad = []
+        for table in tables:
+            found = self._judged(judge, table)
+            read = {name: n + found[name] for name, n in read.items()}
+            if found["malformed"]:
+                bad.append(table)
         reasons: tuple[tuple[str, int], ...] = ()
-        if read["malformed"]:
+        if bad:
             with watched(self.spark, QUARANTINE, self.progress):
-                reasons = _quarantine(events, f"{self.path}/{QUARANTINE}")
+                reasons = _quarantine(self.spark, bad, f"{self.path}/{QUARANTINE}")
         counts, errors = self._counted()
         return counted_report(judge.triggers, self.on_error, read, reasons, counts, errors, self.format)
 
-    def _judged(self, judge: Judge[Filter], events: DataFrame) -> dict[str, int]:
+    def _unstage(self) -> None:
+        Directory(self.spark, self.path).delete("")
+
+    def _judged(self, judge: Judge[Filter], events: DataFrame) -> Mapping[str, int]:
         """Writes the pairs; the numbers of rows read and malformed."""
-        read = Observation("read")
-        counted = events.observe(read, fn.count(fn.lit(1)).alias("read"), fn.count("malformed").alias("malformed"))
+        shuffled = len(judge.triggers) > _MANY and bool(PARTITIONS[self.partition])
+        counted, numbers = observed(events, shuffled=shuffled)
         good = counted.where("malformed IS NULL")
         with watched(self.spark, "filter", self.progress):
             if not judge.triggers:
                 good.write.format("noop").mode("overwrite").save()
             else:
                 rows = self._pairs(judge, good)
-                if len(judge.triggers) > _MANY and PARTITIONS[self.partition]:
-                    rows = rows.repartition(OUTCOME, TRIGGER)
-                self._write(rows)
-        return dict(read.get)
+                self._write(rows.repartition(OUTCOME, TRIGGER) if shuffled else rows)
+            return numbers()
 
     def _pairs(self, judge: Judge[Filter], good: DataFrame) -> DataFrame:
         """The pairs as they are written, an errored one of a trigger that delivers errors once more as delivered."""
@@ -275,10 +351,12 @@ def _shaped(found: DataFrame, format: str, partitions: Sequence[str]) -> DataFra
     return found.select(*columns)
 
 
-def _quarantine(events: DataFrame, path: str) -> tuple[tuple[str, int], ...]:
-    bad = events.where("malformed IS NOT NULL").select(
-        fn.col("malformed").alias("reason"), fn.col("event").alias("text"), "raw", "file"
-    )
-    bad.write.mode("append").parquet(path)
-    counted = events.sparkSession.read.parquet(literal(path)).groupBy("reason").count().orderBy("reason").collect()
+def _quarantine(spark: SparkSession, tables: Iterable[DataFrame], path: str) -> tuple[tuple[str, int], ...]:
+    """Writes what is malformed in the tables; how often there is each reason."""
+    for table in tables:
+        bad = table.where("malformed IS NOT NULL").select(
+            fn.col("malformed").alias("reason"), fn.col("event").alias("text"), "raw", "file"
+        )
+        bad.write.mode("append").parquet(path)
+    counted = spark.read.parquet(literal(path)).groupBy("reason").count().orderBy("reason").collect()
     return tuple((row["reason"], row["count"]) for row in counted)

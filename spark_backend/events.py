@@ -18,11 +18,13 @@ import os
 import re
 import uuid
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
+from typing import Any, TypeVar
 from urllib.parse import unquote
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
@@ -34,9 +36,11 @@ from .frames import takes_unpaired_surrogates
 from .jsontext import parsed, refused
 from .malformed import (
     CORRUPT,
+    DAMAGED_TABLE,
     EXTENSION_ARRAY,
     EXTENSION_NAME,
     EXTENSION_NUMBER,
+    NO_EVENTS,
     NOT_BASE64,
     NOT_JSON,
     NOT_OBJECT,
@@ -50,6 +54,7 @@ from .malformed import (
     missing,
     not_string,
 )
+from .sql import name as quoted
 from .sql import text_literal
 
 _KNOWN = (*REQUIRED, *OPTIONAL, "data", "data_base64")
@@ -59,6 +64,19 @@ _RFC3339 = f"(?s)^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[Tt][0-9]{{2}}:[0-9]{{2}}:[0-9
 _YEAR_1, _YEAR_9999 = -62_135_596_800_000_000, 253_402_300_799_999_999
 _BASE64 = "(?s)^[A-Za-z0-9+/]*={0,2}(?!.)"
 _NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789."
+
+_WITHOUT_IT = "mend it, or put an empty file in its place"
+_READ_FAILURE = re.compile(
+    r"FAILED_READ_FILE\.(?:NO_HINT|CANNOT_READ_FILE_FOOTER)\].*? while reading file (.*?)\. +"
+    "(?:SQLSTATE|Could not read footer)"
+)
+# A file that could not be opened or fetched may be sound, and its events are not to be given up.
+_OUT_OF_REACH = re.compile(
+    r"[\w.$]*(?:FileNotFound|NoSuchFile|AccessControl|AccessDenied|Interrupt|Timeout|ClosedChannel|BlockMissing"
+    r"|OutOfMemory)\w*\b|java\.net\.|java\.io\.IOException: .*(?:Input/output error|Stale file handle|Too many open files)"
+)
+
+T = TypeVar("T")
 
 
 def read_events(
@@ -75,27 +93,124 @@ def read_events(
     A damaged .gz gives the lines before the damage and one malformed row.
     That files were left out (TRI605) is told to `warn`, or, without it, as a Python warning.
 
-    Raises RunError (TRI601) for missing paths, nothing to read, tables mixed with JSON, a table of something else.
+    Raises RunError (TRI601) for missing paths, nothing to read, tables mixed with JSON, a table of something else, and
+    Parquet that cannot be read or whose columns have other types from file to file.
     """
-    given = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    found = find_inputs(spark, given, format)
-    if found.warning is not None and warn is not None:
+    told: list[Diagnostic] = []
+    files = find_events(spark, paths, format, warn or told.append)
+    for d in told:
+        warnings.warn(d.message, stacklevel=2)
+    if not files.found.tables:
+        return files.tables()[0]
+    tables, lost = files.parquet()
+    if lost:
+        raise RunError("TRI601", "the file cannot be read as Parquet", min(lost), _WITHOUT_IT)
+    # Files without a byte hold no table, and no event either.
+    return tables[0] if tables else _joined([parse_lines(_no_texts(spark))])
+
+
+def find_events(
+    spark: SparkSession,
+    paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    format: str = "auto",  # noqa: A002
+    warn: Callable[[Diagnostic], None] = lambda d: None,
+) -> EventFiles:
+    """The files in `paths` as `read_events` takes them; none is opened.
+
+    Raises RunError (TRI601) for missing paths, nothing to read, tables mixed with JSON.
+    """
+    found = find_inputs(spark, [paths] if isinstance(paths, str | os.PathLike) else list(paths), format)
+    if found.warning is not None:
         warn(found.warning)
-    elif found.warning is not None:
-        warnings.warn(found.warning.message, stacklevel=2)
-    return read_inputs(spark, found)
+    if found.tables and (found.lines or found.documents):
+        help_ = "read them apart, such as '*.parquet' by itself"
+        raise RunError("TRI601", "Parquet and JSON cannot be read together", found.tables[0], help_)
+    return EventFiles(spark, found)
 
 
-def read_inputs(spark: SparkSession, found: Inputs) -> DataFrame:
-    """The events in files that were found and sorted, as `read_events` gives them; no rows where there are no files.
+@dataclass(frozen=True)
+class EventFiles:
+    """Files of events, by kind. They may be read again, so a file that turns out to be damaged can be left out.
 
-    Raises RunError (TRI601) for tables mixed with JSON, and a table of something else.
+    With `apart` each kind of file, and each set of columns, is a table by itself, and tables of something else are
+    malformed. Otherwise there is one table, beside the rows for what cannot be read, or a RunError.
     """
-    if found.tables:
-        if found.lines or found.documents:
-            raise RunError("TRI601", "Parquet and JSON cannot be read together", found.tables[0], "read them apart")
-        return _table(spark, found.tables)
-    damaged = _damaged(spark, [f for f in (*found.lines, *found.documents) if f.lower().endswith(".gz")])
+
+    spark: SparkSession
+    found: Inputs
+    apart: bool = False
+
+    def tables(self, *, verified: bool = False) -> tuple[DataFrame, ...]:
+        """All that is in the files, as `complete` tables of events: one at least.
+
+        A Parquet file whose footer cannot be read is one malformed row; so is one that is damaged farther in, where
+        `verified` is true, which reads every file once more. Otherwise a query over such a file fails (see
+        `tells_of_damage`).
+
+        Raises RunError (TRI601): see `read_events`.
+        """
+        tables, lost = self.parquet(verified=verified) if self.found.tables else ([], {})
+        texts = _texts(self.spark, self.found)
+        if lost:
+            texts.append(_lost_rows(self.spark, lost))
+        if not tables and not texts:
+            texts.append(parse_lines(_no_texts(self.spark)))
+        return (*map(complete, tables), *([_joined(texts)] if texts else ()))
+
+    def parquet(self, *, verified: bool = False) -> tuple[list[DataFrame], dict[str, str]]:
+        """The tables in the Parquet files, and why other files give none."""
+        files = self.found.tables
+
+        def read(sound: Sequence[str]) -> list[tuple[DataFrame, list[str]]]:
+            tables = _merged(self.spark, sound)
+            for table, _ in tables if verified else ():
+                table.write.format("noop").mode("overwrite").save()
+            return tables
+
+        found, damaged = _those_that_can_be_read(files, read)
+        lost = dict.fromkeys(damaged, DAMAGED_TABLE)
+        tables = []
+        for table, names in found or ():
+            missing = [name for name in ("id", "source", "type") if name not in table.columns]
+            if missing and not self.apart:
+                message = f"the table has no column {' and no '.join(repr(m) for m in missing)}"
+                help_ = "a table of events has columns named after the CloudEvents attributes"
+                raise RunError("TRI601", message, names[0], help_)
+            if missing:
+                lost |= dict.fromkeys(names, NO_EVENTS)
+            else:
+                tables.append((table, names[0]))
+        if len(tables) > 1 and not self.apart:
+            message = "a column of this table has another type than in those before it"
+            raise RunError("TRI601", message, tables[1][1], f"read it apart from '{tables[0][1]}'")
+        return [table for table, _ in tables], lost
+
+
+def complete(events: DataFrame) -> DataFrame:
+    """`events` with the reader's columns about the text, where a table has none."""
+    for name, sql in (("malformed", "CAST(NULL AS STRING)"), ("raw", "CAST(NULL AS BINARY)")):
+        if name not in events.columns:
+            events = events.withColumn(name, fn.expr(sql))
+    if "event" not in events.columns:
+        row = [fn.col(quoted(c)) for c in events.columns if c not in ("malformed", "raw")]
+        events = events.withColumn("event", fn.to_json(fn.struct(*row)))
+    return events if "file" in events.columns else events.withColumn("file", fn.lit(None).cast("string"))
+
+
+def tells_of_damage(e: BaseException) -> bool:
+    """Whether a query failed because a file's content is not what its format says; not where it could not be had."""
+    return _read_failure(e) is not None
+
+
+def _joined(texts: Sequence[DataFrame]) -> DataFrame:
+    """Parsed texts as the canonical table."""
+    return _canonical(reduce(DataFrame.unionByName, texts))
+
+
+def _texts(spark: SparkSession, found: Inputs) -> list[DataFrame]:
+    """What is in the files of JSON, parsed."""
+    zipped = [f for f in (*found.lines, *found.documents) if f.lower().endswith(".gz")]
+    _, damaged = _those_that_can_be_read(zipped, lambda sound: _text(spark, sound).agg(fn.count("value")).collect())
     whole = [f for f in found.documents if f not in damaged]
     as_lines = _json_lines(spark, whole)
     documents = [f for f in whole if f not in as_lines]
@@ -107,10 +222,12 @@ def read_inputs(spark: SparkSession, found: Inputs) -> DataFrame:
         parts.append(_parse_documents(_text(spark, documents, whole=True)))
     if damaged:
         parts.append(parse_lines(_text(spark, sorted(damaged), damaged=True)))
-        parts.append(_damage_rows(spark, sorted(damaged)))
-    if not parts:
-        parts.append(parse_lines(spark.createDataFrame([], "value STRING, file STRING")))
-    return _canonical(reduce(DataFrame.unionByName, parts))
+        parts.append(_lost_rows(spark, dict.fromkeys(damaged, CORRUPT)))
+    return parts
+
+
+def _no_texts(spark: SparkSession) -> DataFrame:
+    return spark.createDataFrame([], "value STRING, file STRING")
 
 
 def parse_lines(lines: DataFrame) -> DataFrame:
@@ -119,7 +236,7 @@ def parse_lines(lines: DataFrame) -> DataFrame:
     return _parse(lines.where(blank).selectExpr("rtrim(decode(X'0D', 'utf-8'), value) AS value", "file"))
 
 
-def _text(spark: SparkSession, files: list[str], *, whole: bool = False, damaged: bool = False) -> DataFrame:
+def _text(spark: SparkSession, files: Sequence[str], *, whole: bool = False, damaged: bool = False) -> DataFrame:
     # A carriage return alone is white space in JSON and ends no line.
     reader = spark.read.option("ignoreCorruptFiles", str(damaged).lower())
     names = [literal(f) for f in files]
@@ -293,17 +410,35 @@ def _reason(salt: str) -> str:
     return "CASE " + " ".join(f"WHEN {condition} THEN {reason}" for condition, reason in rules) + " END"
 
 
-def _table(spark: SparkSession, files: tuple[str, ...]) -> DataFrame:
-    table = spark.read.parquet(*(literal(f) for f in files))
-    missing = [name for name in ("id", "source", "type") if name not in table.columns]
-    if missing:
-        raise RunError(
-            "TRI601",
-            f"the table has no column {' and no '.join(repr(m) for m in missing)}",
-            files[0],
-            "a table of events has columns named after the CloudEvents attributes",
-        )
-    return table
+def _merged(spark: SparkSession, files: Sequence[str]) -> list[tuple[DataFrame, list[str]]]:
+    """The files as one table with the columns of all, or as many as there are sets of columns that do not go together.
+
+    Every footer is read. Files without a byte are in no table.
+    """
+
+    def table(some: Sequence[str]) -> DataFrame:
+        read = spark.read.option("mergeSchema", "true").parquet(*(literal(f) for f in some))
+        read.schema  # noqa: B018 - Spark Connect reads nothing before it is asked
+        return read
+
+    def nothing(e: Exception) -> bool:
+        return "UNABLE_TO_INFER_SCHEMA" in str(e)
+
+    try:
+        return [(table(files), list(files))]
+    except (PySparkException, Py4JJavaError) as e:
+        if nothing(e):
+            return []
+        if "CANNOT_MERGE_SCHEMAS" not in str(e):
+            raise
+    alike: dict[str, list[str]] = {}
+    for file in files:
+        try:
+            alike.setdefault(table([file]).schema.json(), []).append(file)
+        except (PySparkException, Py4JJavaError) as e:
+            if not nothing(e):
+                raise
+    return [(table(group), group) for group in alike.values()]
 
 
 def _json_lines(spark: SparkSession, documents: list[str]) -> set[str]:
@@ -321,31 +456,50 @@ def _json_lines(spark: SparkSession, documents: list[str]) -> set[str]:
     return {d for d in documents if _plain(d) in found}
 
 
-def _damaged(spark: SparkSession, zipped: list[str]) -> set[str]:
-    """Those of the gzip files that cannot be unpacked to the end, found by unpacking them."""
+def _those_that_can_be_read(files: Sequence[str], read: Callable[[list[str]], T]) -> tuple[T | None, set[str]]:
+    """What `read` gives for the files that it can read, and the damaged others, found by reading. None for no file."""
     damaged: set[str] = set()
-    while sound := [f for f in zipped if f not in damaged]:
+    while sound := [f for f in files if f not in damaged]:
         try:
-            _text(spark, sound).agg(fn.count("value")).collect()
+            return read(sound), damaged
         except (PySparkException, Py4JJavaError) as e:
-            named = re.search(r"FAILED_READ_FILE.*? while reading file (.*?)\.  SQLSTATE", str(e))
-            culprits = {f for f in sound if named and _plain(f) == _plain(named[1])}
+            named = _read_failure(e)
+            culprits = {f for f in sound if named and _plain(f) == _plain(named)}
             if not culprits:
                 raise
             damaged |= culprits
-        else:
-            break
-    return damaged
+    return None, damaged
 
 
-def _damage_rows(spark: SparkSession, files: list[str]) -> DataFrame:
-    rows = spark.createDataFrame([(f,) for f in files], "file STRING")
+def _read_failure(e: BaseException) -> str | None:
+    """The file whose content made a query fail; None where it failed otherwise, or the file could not be had."""
+    causes = [str(e), *_causes(e)]
+    found = next(filter(None, map(_READ_FAILURE.search, causes)), None)
+    if found is None or any(map(_OUT_OF_REACH.match, causes[1:])):
+        return None
+    return found[1]
+
+
+def _causes(e: BaseException) -> Iterable[str]:
+    """Each of Java's exceptions behind one of Python's, as text; none where Java is not at hand."""
+    thrown: Any = getattr(e, "_origin", None) or getattr(e, "java_exception", None)
+    try:
+        while thrown is not None:
+            yield str(thrown.toString())
+            thrown = thrown.getCause()
+    except (Py4JError, OSError):  # Java is gone
+        return
+
+
+def _lost_rows(spark: SparkSession, files: Mapping[str, str]) -> DataFrame:
+    """One row for each file, with the reason why it, or the rest of it, is not read."""
+    rows = spark.createDataFrame(sorted(files.items()), "file STRING, fault STRING")
     return rows.selectExpr(
         "CAST(NULL AS STRING) AS event",
         "CAST(NULL AS BINARY) AS raw",
         "file",
         "CAST(NULL AS MAP<STRING, VARIANT>) AS members",
-        f"{text_literal(CORRUPT)} AS fault",
+        "fault",
     )
 
 

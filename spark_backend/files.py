@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -179,6 +179,18 @@ class Directory:
 
     def _child(self, name: str) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(self._path, name) if name else self._path
+
+    def check_own(self, known: Collection[str], message: str, writer: str) -> None:
+        """Raises RunError (TRI602) where there is an entry that `writer` has not written; hidden ones are nobody's."""
+        foreign = [n for n in self.names() or () if n not in known and not n.startswith(".")]
+        if foreign:
+            help_ = f"choose another directory: '{foreign[0]}' in it was not written by a {writer}"
+            raise RunError("TRI602", message, self.path, help_)
+
+    def used(self) -> RunError:
+        """What is said where a run or a stream has written here before."""
+        help_ = "choose another, or overwrite it"
+        return RunError("TRI602", "the output directory holds an earlier run", self.path, help_)
 
     def names(self, within: str = "") -> tuple[str, ...] | None:
         """The names of its entries, or of those of a directory in it; None when there is no such directory."""

@@ -22,9 +22,13 @@ def layout_of(df: DataFrame, environment: Environment = CLOUD_EVENT) -> Layout:
         LayoutError: where the columns do not hold events.
     """
     spark = df.sparkSession
-    release = tuple(int(n) for n in re.findall(r"\d+", spark.version)[:2])
-    quirks = Quirks(takes_unpaired_surrogates(spark), loses_nested_lambdas=release < _NESTED_LAMBDAS)
+    quirks = Quirks(takes_unpaired_surrogates(spark), loses_nested_lambdas=release(spark) < _NESTED_LAMBDAS)
     return recognise(df.schema, environment, quirks)
+
+
+def release(spark: SparkSession) -> tuple[int, ...]:
+    """The first two numbers of the version of the Spark that a session runs on."""
+    return tuple(int(n) for n in re.findall(r"\d+", spark.version)[:2])
 
 
 def takes_unpaired_surrogates(spark: SparkSession) -> bool:

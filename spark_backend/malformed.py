@@ -6,6 +6,8 @@ NOT_UTF8 = "not UTF-8"
 NOT_JSON = "not readable as JSON"
 NOT_OBJECT = "not a JSON object"
 CORRUPT = "the file is damaged: what follows the lines read from it is lost"
+DAMAGED_TABLE = "the file cannot be read as Parquet: none of its rows is taken"
+NO_EVENTS = "the file is a table without a column 'id', 'source' or 'type'"
 NOT_TIME = "'time' is not an RFC 3339 timestamp"
 EXTENSION_NAME = "an extension attribute's name has other characters than a-z and 0-9"
 EXTENSION_ARRAY = "an extension attribute is an array"
@@ -40,6 +42,8 @@ REASONS: tuple[str, ...] = (
     NOT_JSON,
     NOT_OBJECT,
     CORRUPT,
+    DAMAGED_TABLE,
+    NO_EVENTS,
     *(fault(name) for name in REQUIRED for fault in (missing, not_string, empty)),
     NOT_VERSION,
     *map(not_string, OPTIONAL),

@@ -16,12 +16,12 @@ the same directory begins anew, so that nothing is lost and nothing is there twi
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Observation, SparkSession
-from pyspark.sql import functions as fn
+from pyspark.sql import DataFrame, SparkSession
 
 from .delivery import (
     ERRORS,
@@ -30,17 +30,21 @@ from .delivery import (
     PARTITIONS,
     QUARANTINE,
     Delivery,
+    EventTable,
+    EventTables,
     Filter,
+    FoundOnce,
     check_names,
-    complete,
     counted_report,
+    observed,
     publish,
     refusal,
+    with_damage_left_out,
 )
-from .failure import RunError
+from .events import complete
 from .fanout.join import DELIVERED, ERRORED, OUTCOME, TRIGGER
 from .files import Directory
-from .outcomes import Judge, pairs
+from .outcomes import Judge
 from .progress import OnProgress, watched
 from .reports import ErrorCount, RunReport, TriggerCounts
 
@@ -49,12 +53,13 @@ __all__ = ["ErrorCount", "Filter", "RunReport", "TriggerCounts", "dry_run", "run
 STAGING, REPORT = "staging", "report.json"
 OURS = (DELIVERED, ERRORS, QUARANTINE, STAGING, REPORT)
 """What a run may leave in its directory."""
+IN_USE = "the output directory is in use"
 
 
 def run(
     spark: SparkSession,
     triggers: Sequence[Filter],
-    events: DataFrame,
+    events: DataFrame | EventTables,
     out: str,
     *,
     format: str = "parquet",  # noqa: A002
@@ -65,7 +70,7 @@ def run(
 ) -> RunReport:
     """Runs every trigger's filter over `events` once and writes what passes under `out`.
 
-    `events` is what `read_events` gives, or any table of events; without the columns `malformed` and `event` none is
+    `events` is what `find_events` or `read_events` gives, or any table of events; without the columns `malformed` and `event` none is
     malformed, and JSON Lines hold the row. Format "parquet" keeps `data` as JSON text and bytes as base64 in
     `data_base64`, which every reader of Parquet understands; "jsonl" keeps the events as they came. An evaluation error
     does not pass ("drop"), passes ("deliver") or ends the run ("fail"), where a trigger does not ask for something
@@ -80,14 +85,16 @@ def run(
     if format not in FORMATS or on_error not in ON_ERROR or partition not in PARTITIONS:
         raise ValueError(f"no such format, on_error or partition: {format!r}, {on_error!r}, {partition!r}")
     check_names(triggers, partition)
+    found = FoundOnce(_tables(events))
+    found.tables()  # what cannot be read at all ends the run before an earlier one is removed
     target = Directory(spark, out)
     with target.held():
         _prepare(target, overwrite)
         delivery = Delivery(spark, f"{target.path}/{STAGING}", format, on_error, partition, progress)
-        return _written(target, delivery, Judge(triggers), complete(events))
+        return _written(target, delivery, Judge(triggers), found)
 
 
-def _written(target: Directory, delivery: Delivery, judge: Judge[Filter], events: DataFrame) -> RunReport:
+def _written(target: Directory, delivery: Delivery, judge: Judge[Filter], events: EventTables) -> RunReport:
     """Writes what becomes of the events, and the report last; clears up where it cannot."""
     try:
         report = delivery.stage(judge, events)
@@ -109,38 +116,43 @@ def _written(target: Directory, delivery: Delivery, judge: Judge[Filter], events
 def dry_run(
     spark: SparkSession,
     triggers: Sequence[Filter],
-    events: DataFrame,
+    events: DataFrame | EventTables,
     *,
     on_error: str = "drop",
     progress: OnProgress | None = None,
 ) -> RunReport:
     """The counts of a run that writes nothing; `written` is what it would write. Errors are counted, not explained."""
-    read = Observation("read")
-    whole = complete(events)
-    counted = whole.observe(read, fn.count(fn.lit(1)).alias("read"), fn.count("malformed").alias("malformed"))
-    with watched(spark, "filter", progress):
-        found = pairs(counted.where("malformed IS NULL"), triggers).groupBy(TRIGGER, OUTCOME).count().collect()
-    reasons: tuple[tuple[str, int], ...] = ()
-    if read.get["malformed"]:
-        bad = whole.where("malformed IS NOT NULL").groupBy("malformed").count().orderBy("malformed")
-        reasons = tuple((row["malformed"], row["count"]) for row in bad.collect())
-    counts = {(row[TRIGGER], row[OUTCOME]): row["count"] for row in found}
-    for t in triggers:
-        if (t.on_error or on_error) == "deliver":
-            counts[t.id, DELIVERED] = counts.get((t.id, DELIVERED), 0) + counts.get((t.id, ERRORED), 0)
-    return counted_report(triggers, on_error, read.get, reasons, counts, (), "none")
+    judge = Judge(triggers)
+
+    def counted(tables: Sequence[DataFrame]) -> RunReport:
+        read, counts, reasons = Counter[str](), Counter[tuple[str, str]](), Counter[str]()
+        for table in tables:
+            whole, numbers = observed(table, shuffled=True)
+            with watched(spark, "filter", progress):
+                found = judge.pairs(whole.where("malformed IS NULL")).groupBy(TRIGGER, OUTCOME).count().collect()
+                here = numbers()
+            read.update(here)
+            counts.update({(row[TRIGGER], row[OUTCOME]): row["count"] for row in found})
+            if here["malformed"]:
+                bad = table.where("malformed IS NOT NULL").groupBy("malformed").count().collect()
+                reasons.update({row["malformed"]: row["count"] for row in bad})
+        for t in triggers:
+            if (t.on_error or on_error) == "deliver":
+                counts[t.id, DELIVERED] += counts[t.id, ERRORED]
+        return counted_report(triggers, on_error, read, tuple(sorted(reasons.items())), counts, (), "none")
+
+    return with_damage_left_out(_tables(events), counted)
+
+
+def _tables(events: DataFrame | EventTables) -> EventTables:
+    return EventTable(complete(events)) if isinstance(events, DataFrame) else events
 
 
 def _prepare(target: Directory, overwrite: bool) -> None:
+    target.check_own(OURS, IN_USE, "run")
     names = target.names() or ()
-    foreign = [n for n in names if n not in OURS and not n.startswith(".")]
-    if foreign:
-        help_ = f"choose another directory: '{foreign[0]}' in it was not written by a run"
-        raise RunError("TRI602", "the output directory is in use", target.path, help_)
     if names and (REPORT in names or STAGING not in names) and not overwrite:
-        raise RunError(
-            "TRI602", "the output directory holds an earlier run", target.path, "choose another, or overwrite it"
-        )
+        raise target.used()
     _clean(target)
     target.create()
 

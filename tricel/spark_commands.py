@@ -178,7 +178,7 @@ def _run(
     if errors(diagnostics):
         return EXIT_FINDINGS
     from tricel.spark_backend import pipeline
-    from tricel.spark_backend.events import read_events
+    from tricel.spark_backend.events import find_events
     from tricel.spark_backend.session import start_session
 
     from .console import print_report, progress_bar
@@ -186,7 +186,7 @@ def _run(
     spark = start_session(master)
     try:
         with progress_bar() as progress:
-            read = read_events(spark, list(events), warn=lambda d: print_diagnostics((d,), "text", err=True))
+            read = find_events(spark, list(events), warn=lambda d: print_diagnostics((d,), "text", err=True))
             if out is None:
                 report = pipeline.dry_run(spark, compiled, read, on_error=on_error, progress=progress)
             else:

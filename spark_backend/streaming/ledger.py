@@ -36,7 +36,7 @@ from ..delivery import ERRORS, QUARANTINE, publish
 from ..failure import RunError
 from ..fanout.join import DELIVERED
 from ..files import Directory
-from ..pipeline import OURS, REPORT, STAGING
+from ..pipeline import IN_USE, OURS, REPORT, STAGING
 from ..reports import RunReport, StreamReport, added, empty_stream, run_report, stream_report
 from .sets import TriggerSet, ids_of, restored
 
@@ -195,14 +195,12 @@ def open_ledger(
         _remove(target, memory)
     ours, theirs = _identity(target), _identity(memory)
     if theirs is None:
-        _foreign(memory, _OF_A_CHECKPOINT, "the checkpoint is in use")
+        _check_own_memory(memory)
     if ours is None:
         _check_unused(target)
     begun = bool(memory.names(f"{QUERY}/offsets"))
     if ours is None and theirs is not None and (begun or theirs["out"] != target.uri):
-        raise RunError(
-            "TRI602", "the checkpoint belongs to another stream", memory.path, f"its output is {theirs['out']}"
-        )
+        raise _of_another(memory, theirs)
     if ours is not None and theirs is None:
         help_ = f"give the stream's own (it is in {ours['checkpoint']}), or overwrite the output"
         raise RunError("TRI602", "the checkpoint is not that of the stream in the output directory", memory.path, help_)
@@ -210,9 +208,7 @@ def open_ledger(
         ours = theirs = _new(target, memory, source, written)
     assert theirs is not None
     if ours["stream"] != theirs["stream"]:
-        raise RunError(
-            "TRI602", "the checkpoint belongs to another stream", memory.path, f"its output is {theirs['out']}"
-        )
+        raise _of_another(memory, theirs)
     for what, had, now in (("source", theirs["source"], source), *((n, ours[n], v) for n, v in written.items())):
         if had != now:
             help_ = f"go on with '{had}', or choose another output"
@@ -249,31 +245,32 @@ def _new(target: Directory, memory: Directory, source: str, written: Mapping[str
     return value
 
 
-def _foreign(directory: Directory, known: tuple[str, ...], message: str) -> None:
-    foreign = [n for n in directory.names() or () if n not in known and not n.startswith(".")]
-    if foreign:
-        help_ = f"choose another: '{foreign[0]}' in it was not written by a stream"
-        raise RunError("TRI602", message, directory.path, help_)
+def _of_another(memory: Directory, identity: Mapping[str, Any]) -> RunError:
+    help_ = f"its output is {identity['out']}"
+    return RunError("TRI602", "the checkpoint belongs to another stream", memory.path, help_)
+
+
+def _check_own(target: Directory) -> None:
+    target.check_own(_OF_A_STREAM, IN_USE, "stream")
+
+
+def _check_own_memory(memory: Directory) -> None:
+    memory.check_own(_OF_A_CHECKPOINT, "the checkpoint is in use", "stream")
 
 
 def _check_unused(target: Directory) -> None:
-    _foreign(target, _OF_A_STREAM, "the output directory is in use")
-    used = [n for n in target.names() or () if n not in (CHECKPOINT, STAGING) and not n.startswith(".")]
-    if used:
-        raise RunError(
-            "TRI602", "the output directory holds an earlier run", target.path, "choose another, or overwrite it"
-        )
+    _check_own(target)
+    if any(n not in (CHECKPOINT, STAGING) and not n.startswith(".") for n in target.names() or ()):
+        raise target.used()
 
 
 def _remove(target: Directory, memory: Directory) -> None:
     """Removes an earlier stream or run, its name last: one that is killed in between is removed by the next."""
-    _foreign(target, _OF_A_STREAM, "the output directory is in use")
+    _check_own(target)
     of_memory = _identity(memory)
     if of_memory is not None and of_memory["out"] != target.uri:
-        raise RunError(
-            "TRI602", "the checkpoint belongs to another stream", memory.path, f"its output is {of_memory['out']}"
-        )
-    _foreign(memory, _OF_A_CHECKPOINT, "the checkpoint is in use")
+        raise _of_another(memory, of_memory)
+    _check_own_memory(memory)
     for name in (QUERY, SETS, INTENTS, IDENTITY):
         memory.delete(name)
     for name in (CHECKPOINT, REPORT, DELIVERED, ERRORS, QUARANTINE, STAGING, BATCHES, IDENTITY):

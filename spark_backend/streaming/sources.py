@@ -11,7 +11,8 @@ from typing import Protocol
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from ..events import read_inputs
+from ..delivery import EventTable, EventTables
+from ..events import EventFiles, complete
 from ..failure import RunError
 from ..files import hidden_below, literal, sort_inputs
 from .observers import Observer
@@ -39,8 +40,8 @@ class EventSource(Protocol):
         Raises RunError (TRI601) where there is nothing of the kind.
         """
 
-    def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> DataFrame:
-        """The rows of one batch as a table of events; the same table when the batch is done again."""
+    def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> EventTables:
+        """The rows of one batch as tables of events; the same tables when the batch is done again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +94,12 @@ class Files:
                 raise
             raise RunError("TRI601", "no such folder", self.path, "make it, or check the path") from None
 
-    def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> DataFrame:
-        """What is in the batch's files. Files whose names tell no format are told of, and left."""
+    def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> EventFiles:
+        """What is in the batch's files, each kind by itself. Files whose names tell no format are told of, and left."""
         found = sort_inputs(row["path"] for row in batch.collect())
         if found.warning is not None:
             observer.warned((found.warning,))
-        return read_inputs(spark, found)
+        return EventFiles(spark, found, apart=True)
 
     def hidden(self) -> list[str]:
         """Files there now that Spark passes over because of a name's beginning."""
@@ -135,9 +136,9 @@ class Table:
             raise RunError("TRI601", f"the table has no column {named}", self.table)
         return rows
 
-    def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> DataFrame:
+    def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> EventTable:
         """The rows as they are."""
-        return batch
+        return EventTable(complete(batch))
 
 
 def source_of(text: str | os.PathLike[str], rate: Rate) -> Files | Table:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 from tricel.compiler import CompileError
 
-from ..delivery import FORMATS, ON_ERROR, PARTITIONS, Delivery, check_names, complete, refusal
+from ..delivery import FORMATS, ON_ERROR, PARTITIONS, Delivery, FoundOnce, check_names, refusal
 from ..failure import RunError
 from ..files import Directory
 from ..layout import LayoutError
@@ -142,7 +143,7 @@ class _Live:
     observer: Observer
     current: TriggerSet
     before: TriggerSet | None = None
-    proven: tuple[str, StructType] | None = None
+    proven: tuple[str, tuple[StructType, ...]] | None = None
     _lock: threading.RLock = field(default_factory=threading.RLock)
     _trouble: str = ""
     _polled: float = 0.0
@@ -175,8 +176,8 @@ class _Live:
             self.observer.set_taken(self.current.hash, len(self.current.triggers))
             return self.current
 
-    def fits(self, set_: TriggerSet, columns: StructType) -> None:
-        """The set has judged a batch of these columns: no going back behind it."""
+    def fits(self, set_: TriggerSet, columns: tuple[StructType, ...]) -> None:
+        """The set has judged a batch of tables of these columns: no going back behind it."""
         with self._lock:
             if set_ is self.current:
                 self.before, self.proven = None, (set_.hash, columns)
@@ -283,27 +284,31 @@ class _Stream:
         intended = self.ledger.intended(batch, self.live.current)
         if intended is None:
             self.live.refresh()
-        events = complete(self.source.events(self.spark, frame, self.observer))
-        set_ = intended or self._fitting(events)
+        events = FoundOnce(self.source.events(self.spark, frame, self.observer))
+        set_ = intended or self._fitting(events.tables())
         self.ledger.begin(batch, set_)
-        delivery = Delivery(
-            events.sparkSession, self.ledger.staging, self.options.format, partition=self.options.partition
-        )
+        session = events.tables()[0].sparkSession
+        delivery = Delivery(session, self.ledger.staging, self.options.format, partition=self.options.partition)
         report = delivery.stage(set_.judge, events)
         self.ledger.commit(batch, set_, report)
-        self.live.fits(set_, events.schema)
+        self.live.fits(set_, _columns(events.tables()))
         self.observer.batch_done(BatchDone(batch, report, self.ledger.total, time.monotonic() - began))
 
-    def _fitting(self, events: DataFrame) -> TriggerSet:
-        """The newest set that fits the events' columns."""
+    def _fitting(self, tables: Sequence[DataFrame]) -> TriggerSet:
+        """The newest set that fits the tables' columns."""
         set_: TriggerSet | None = self.live.current
         while set_ is not None:
             try:
-                if set_.triggers and self.live.proven != (set_.hash, events.schema):
-                    set_.judge.pairs(events)
+                if set_.triggers and self.live.proven != (set_.hash, _columns(tables)):
+                    for table in tables:
+                        set_.judge.pairs(table)
             except CompileError as e:
                 refused = e
                 set_ = self.live.unfit(set_, e)
             else:
                 return set_
         raise refused
+
+
+def _columns(tables: Sequence[DataFrame]) -> tuple[StructType, ...]:
+    return tuple(table.schema for table in tables)

@@ -5,24 +5,25 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from filter_sets import Trigger
 
 pytest.importorskip("pyspark")
 
-from tricel.spark_backend.events import read_events
+from tricel.spark_backend import delivery
+from tricel.spark_backend.events import find_events, read_events
 from tricel.spark_backend.failure import RunError
+from tricel.spark_backend.malformed import CORRUPT, DAMAGED_TABLE
 from tricel.spark_backend.pipeline import ErrorCount, RunReport, TriggerCounts, dry_run, run
 from tricel.spark_backend.session import java_version
 
-from tricel import compile_filter
-
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from tricel.spark_backend.lowered import CompiledFilter
     from tricel.spark_backend.progress import Progress
 
 CORE = '"specversion":"1.0","source":"s"'
@@ -33,21 +34,6 @@ EVENTS = [
     "no event",
     f'{{{CORE},"id":"5"}}',
 ]
-
-
-@dataclass(frozen=True)
-class Trigger:
-    """A trigger with a filter in CEL."""
-
-    id: str
-    text: str
-    on_error: str = ""
-    destination: str = ""
-
-    @property
-    def compiled(self) -> CompiledFilter:
-        """The filter."""
-        return compile_filter(self.text)
 
 
 TRIGGERS = [
@@ -238,6 +224,7 @@ def test_nothing_to_do(spark: SparkSession, events: DataFrame, tmp_path: Path) -
     ]
     for i, (triggers, source, expected) in enumerate(cases):
         report = run(spark, triggers, source, str(tmp_path / str(i)))
+        assert report.read == dry_run(spark, triggers, source).read
         assert (*expected, 0) == (report.read, report.evaluated, report.written)
         assert (tmp_path / str(i) / "report.json").exists()
 
@@ -290,6 +277,152 @@ def test_the_leavings_of_a_killed_run_are_begun_anew(spark: SparkSession, events
     assert (mine / "errors").exists()
     assert OUTCOMES == counts(run(spark, TRIGGERS, events, str(out)))
     assert {"shop/a's": ["1", "3"], "x: 100% {é}": ["2"]} == delivered(spark, out)
+
+
+def table(path: Path, first: int, rows: int = 10, **more: object) -> None:
+    """A Parquet file of events without a `type` of note."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    ids = [str(n) for n in range(first, first + rows)]
+    columns = {"id": ids, "source": ["s"] * rows, "type": [f"t{i}" for i in ids]}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(pa.table(columns | {name: [value] * rows for name, value in more.items()}), path)
+
+
+def cut(path: Path) -> None:
+    """Loses the second half of a file."""
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def spoil(path: Path) -> None:
+    """Damages a Parquet file's columns, not its footer."""
+    content = bytearray(path.read_bytes())
+    middle = len(content) // 3
+    for i in range(middle, middle + 2_000):
+        content[i] ^= 0x5A
+    path.write_bytes(bytes(content))
+
+
+DAMAGES: dict[str, Callable[[Path], Any]] = {
+    "b. 100%": cut,
+    "rubbish": lambda path: path.write_bytes(b"no table at all"),
+    "spoiled": spoil,
+}
+
+
+@pytest.mark.spark
+def test_tables_that_are_damaged_are_told_and_the_others_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    for i, name in enumerate(("a 1", "b", *DAMAGES)):
+        table(folder / f"{name}.parquet", 10_000 * i, 10_000)
+    (folder / "empty.parquet").touch()
+    for name, damage in DAMAGES.items():
+        damage(folder / f"{name}.parquet")
+    events = find_events(spark, folder)
+    triggers = [Trigger("odd", "ce.id.endsWith('1')"), Trigger("all", "true")]
+    report = run(spark, triggers, events, str(out))
+    assert (20_003, 3, ((DAMAGED_TABLE, 3),)) == (report.read, report.malformed, report.reasons)
+    assert [("odd", 2_000, 18_000, 0), ("all", 20_000, 0, 0)] == counts(report)
+    assert 22_000 == spark.read.parquet(str(out / "delivered")).count()
+    bad = spark.read.parquet(str(out / "quarantine")).collect()
+    named = {Path(row["file"].replace("%20", " ")).stem.replace("%25", "%"): row["reason"] for row in bad}
+    assert dict.fromkeys(DAMAGES, DAMAGED_TABLE) == named
+    assert {None} == {row["text"] for row in bad}
+    assert report == replace(dry_run(spark, triggers, events), format=report.format)
+    with pytest.raises(RunError, match="cannot be read as Parquet") as e:
+        read_events(spark, folder)
+    assert Path(e.value.diagnostic.source.name).stem.startswith("b. 100")
+    for name in DAMAGES:
+        (folder / f"{name}.parquet").write_bytes(b"")
+    assert 20_000 == read_events(spark, folder).count()
+
+
+@pytest.mark.spark
+def test_tables_without_a_sound_one_among_them(spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        table(tmp_path / f"{name}.parquet", 0)
+        cut(tmp_path / f"{name}.parquet")
+    report = run(spark, [Trigger("all", "true")], find_events(spark, tmp_path), str(tmp_path / "out"))
+    assert (2, 2, 0) == (report.read, report.malformed, report.evaluated)
+
+
+@pytest.mark.spark
+def test_tables_have_the_columns_of_all(spark: SparkSession, tmp_path: Path) -> None:
+    """Whichever file comes first, an attribute that only some have is seen."""
+    table(tmp_path / "in" / "a.parquet", 0)
+    table(tmp_path / "in" / "b.parquet", 10, subject="x")
+    table(tmp_path / "in" / "c.parquet", 20)
+    trigger = Trigger("x", "has(ce.subject) && ce.subject == 'x'")
+    report = run(spark, [trigger], find_events(spark, tmp_path / "in"), str(tmp_path / "out"))
+    assert [("x", 10, 20, 0)] == counts(report)
+
+
+@pytest.mark.spark
+def test_files_that_do_not_go_together(spark: SparkSession, tmp_path: Path) -> None:
+    table(tmp_path / "types" / "a.parquet", 0, n=1)
+    table(tmp_path / "types" / "b.parquet", 10, n="1")
+    table(tmp_path / "kinds" / "a.parquet", 0)
+    (tmp_path / "kinds" / "b.jsonl").write_text(EVENTS[0])
+    used = tmp_path / "out"
+    run(spark, [], find_events(spark, tmp_path / "types" / "a.parquet"), str(used))
+    for folder, message, file in (
+        ("types", "another type than in those before it", "b.parquet"),
+        ("kinds", "cannot be read together", "a.parquet"),
+    ):
+        with pytest.raises(RunError, match=message) as e:
+            run(spark, [], find_events(spark, tmp_path / folder), str(used), overwrite=True)
+        assert "TRI601" == e.value.diagnostic.code
+        assert e.value.diagnostic.source.name.endswith(file)
+        assert "apart" in e.value.diagnostic.help
+    # What was there is kept where the events cannot be read.
+    assert (used / "report.json").exists()
+
+
+OUT_OF_REACH = "java.io.IOException: Input/output error"
+
+
+@pytest.mark.spark
+def test_a_file_that_is_out_of_reach_is_not_taken_for_a_damaged_one(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("a.jsonl.gz", "b.parquet"):
+        folder = tmp_path / name[0]
+        folder.mkdir()
+        (folder / name).write_bytes(b"rubbish")
+        events = find_events(spark, folder)
+        report = dry_run(spark, [], events)
+        assert 1 == report.malformed
+        with monkeypatch.context() as patched:
+            patched.setattr("tricel.spark_backend.events._causes", lambda e: [OUT_OF_REACH])
+            with pytest.raises(Exception, match="FAILED_READ_FILE"):
+                dry_run(spark, [], events)
+    assert CORRUPT == report.reasons[0][0] or DAMAGED_TABLE == report.reasons[0][0]
+
+
+class Twice(delivery.Observation):
+    """An observation that counts everything once more, as after a task that was done again."""
+
+    @property
+    def get(self) -> dict[str, Any]:
+        return {name: 2 * n for name, n in super().get.items()}
+
+
+@pytest.mark.spark
+def test_a_release_that_observes_twice_is_not_asked(
+    spark: SparkSession, events: DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a plan has a shuffle, which the pairs of many triggers and a dry run have."""
+    monkeypatch.setattr(delivery, "Observation", Twice)
+    monkeypatch.setattr(delivery, "_MANY", 2)
+    with pytest.raises(ArithmeticError):
+        run(spark, TRIGGERS, events, str(tmp_path / "twice"))
+    monkeypatch.setattr(delivery, "release", lambda session: (4, 2))
+    assert OUTCOMES == counts(run(spark, TRIGGERS, events, str(tmp_path / "out")))
+    assert OUTCOMES == counts(dry_run(spark, TRIGGERS, events))
+    # Without one no task is done again whose work is kept, and nothing is read for the numbers alone.
+    with pytest.raises(ArithmeticError):
+        run(spark, TRIGGERS[:2], events, str(tmp_path / "few"))
 
 
 def test_counts_must_add_up() -> None:

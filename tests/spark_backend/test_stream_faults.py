@@ -9,6 +9,7 @@ import gzip
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -28,6 +29,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 KILLS = int(os.environ.get("TRICEL_KILLS", "3"))
 SEED = int(os.environ.get("TRICEL_SEED", "1"))
 TOOL = Path(sys.executable).parent / "tricel"
+TIMEOUT = 200
+"""Seconds, far more than a stream takes on a machine that does nothing else."""
 FILES, EACH = 30, 50
 MANIFEST = """apiVersion: eventing.knative.dev/v1
 kind: Trigger
@@ -188,7 +191,7 @@ def test_a_driver_that_is_killed_again_and_again(place: Place) -> None:
         kill(process)
         killed.append(place.batches())
     process = place.start("--available-now")
-    said, complained = process.communicate(timeout=200)
+    said, complained = process.communicate(timeout=2 * TIMEOUT)
     assert 0 == process.returncode, complained
     assert f"{len(events) + malformed:,} events read = {malformed} malformed" in said, (said, complained)
     print(f"killed with {killed} of {place.batches()} batches committed")
@@ -203,7 +206,7 @@ def test_rubbish_a_signal_and_an_output_in_the_way(place: Place) -> None:
     (place.triggers / "even.yaml").write_text("]rubbish[ \x00")
     assert place.wait_for(place.batches() + 3, process), process.communicate()
     process.send_signal(signal.SIGTERM)
-    said, complained = process.communicate(timeout=60)
+    said, complained = process.communicate(timeout=TIMEOUT)
     assert 0 == process.returncode, complained
     assert 1 == complained.count("the triggers have changed, and are refused")
     assert "error[TRI301]" in complained
@@ -212,20 +215,20 @@ def test_rubbish_a_signal_and_an_output_in_the_way(place: Place) -> None:
     assert place.batches() == json.loads((place.out / "report.json").read_text())["batches"] < FILES // 2
     # Restarted, it refuses the rubbish before Spark starts.
     process = place.start("--available-now")
-    assert "TRI301" in process.communicate(timeout=60)[1]
+    assert "TRI301" in process.communicate(timeout=TIMEOUT)[1]
     assert 1 == process.returncode
     (place.triggers / "even.yaml").write_text(good)
     # A batch that cannot be moved to its place ends the stream, and the next one moves it there.
     number = place.batches()
     (place.out / "errors" / f"batch={number}").write_text("in the way")
     process = place.start("--available-now")
-    _, complained = process.communicate(timeout=100)
+    _, complained = process.communicate(timeout=TIMEOUT)
     assert 2 == process.returncode, complained
-    assert f"cannot rename 'staging/pairs/outcome=errored' to 'errors/batch={number}'" in complained
+    assert re.search(rf"cannot rename 'staging/\w+/pairs/outcome=errored' to 'errors/batch={number}'", complained)
     assert "Traceback" not in complained
     (place.out / "errors" / f"batch={number}").unlink()
     process = place.start("--available-now")
-    _, complained = process.communicate(timeout=200)
+    _, complained = process.communicate(timeout=2 * TIMEOUT)
     assert 0 == process.returncode, complained
     place.check(events, malformed)
 
@@ -236,14 +239,14 @@ def test_java_that_is_killed(place: Place) -> None:
     assert place.wait_for(1, process), process.communicate()
     for java in subprocess.run(["pgrep", "-g", str(process.pid), "-x", "java"], capture_output=True).stdout.split():
         os.kill(int(java), signal.SIGKILL)
-    _, complained = process.communicate(timeout=60)
+    _, complained = process.communicate(timeout=TIMEOUT)
     assert 2 == process.returncode, complained
     # A thread of PySpark says in its own way, between two lines, that Java is gone.
     own = complained.rpartition("-" * 40 + "\n")[2]
     assert own.startswith("error[TRI606]: the stream cannot go on: Spark's Java process has ended\n")
     assert "Traceback" not in own
     process = place.start("--available-now")
-    _, complained = process.communicate(timeout=200)
+    _, complained = process.communicate(timeout=2 * TIMEOUT)
     assert 0 == process.returncode, complained
     place.check(events, malformed)
 
@@ -254,11 +257,11 @@ def test_two_processes_and_one_output(place: Place) -> None:
     assert place.wait_for(1, process), process.communicate()
     for more in ((), ("--overwrite",)):
         other = place.start("--available-now", *more)
-        _, complained = other.communicate(timeout=100)
+        _, complained = other.communicate(timeout=TIMEOUT)
         assert 2 == other.returncode, complained
         assert "error[TRI602]: another process writes into the output directory" in complained
         assert "Traceback" not in complained
-    _, complained = process.communicate(timeout=200)
+    _, complained = process.communicate(timeout=2 * TIMEOUT)
     assert 0 == process.returncode, complained
     place.check(events, malformed)
 
@@ -266,14 +269,14 @@ def test_two_processes_and_one_output(place: Place) -> None:
 def test_a_full_disk(place: Place) -> None:
     disk = place.root / "disk"
     disk.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", disk], capture_output=True)
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=500k", "tmpfs", disk], capture_output=True)
     if mounted.returncode:
         pytest.skip("this user cannot mount a small disk")
     try:
         events, malformed = place.fill()
         checkpoint = ("--available-now", "--checkpoint", str(place.root / "checkpoint"))
         process = place.start(*checkpoint, out=disk / "out")
-        _, complained = process.communicate(timeout=100)
+        _, complained = process.communicate(timeout=TIMEOUT)
         assert 2 == process.returncode, complained
         assert "error[TRI606]" in complained
         assert "No space left on device" in complained
@@ -281,7 +284,7 @@ def test_a_full_disk(place: Place) -> None:
         assert 0 < place.batches(disk / "out") < FILES // 2
         subprocess.run(["mount", "-o", "remount,size=64m", disk], check=True)
         process = place.start(*checkpoint, out=disk / "out")
-        _, complained = process.communicate(timeout=200)
+        _, complained = process.communicate(timeout=2 * TIMEOUT)
         assert 0 == process.returncode, complained
         place.check(events, malformed, disk / "out")
     finally:

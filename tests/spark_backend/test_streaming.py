@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from filter_sets import Trigger
 
 pytest.importorskip("pyspark")
 
@@ -23,6 +24,7 @@ from tricel.spark_backend.delivery import Delivery, check_names
 from tricel.spark_backend.events import read_events
 from tricel.spark_backend.failure import RunError
 from tricel.spark_backend.files import Directory
+from tricel.spark_backend.malformed import CORRUPT, DAMAGED_TABLE, NO_EVENTS
 from tricel.spark_backend.pipeline import run
 from tricel.spark_backend.reports import (
     ErrorCount,
@@ -42,28 +44,13 @@ from tricel.spark_backend.streaming.sets import restored, set_of
 from tricel.spark_backend.streaming.sources import EventSource, Files, Rate, Table, source_of
 from tricel.spark_backend.streaming.stream import Options, _Live, run_stream
 
-from tricel import compile_filter, load_triggers
+from tricel import load_triggers
 from tricel.origins import FileOrigin
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-    from tricel.spark_backend.lowered import CompiledFilter
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-@dataclass(frozen=True)
-class Trigger:
-    """A trigger with a filter in CEL."""
-
-    id: str
-    text: str
-    on_error: str = ""
-    destination: str = "http://sink.example/"
-
-    @property
-    def compiled(self) -> CompiledFilter:
-        return compile_filter(self.text)
 
 
 TRIGGERS = [Trigger("even", "int(data.n) % 2 == 0"), Trigger("big/ones", "data.n >= 20"), Trigger("none", "false")]
@@ -241,6 +228,76 @@ def test_everything_that_a_batch_run_reads(place: Place) -> None:
     assert ("the file is damaged: what follows the lines read from it is lost", 1) in report.reasons
     (place.events / "notes.md").unlink()
     check_like_a_batch_run(place, report)
+
+
+def damage_table(path: Path, first: int, kind: str) -> None:
+    """A Parquet file of many events, and something wrong with it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = 5_000
+    columns = {"source": ["s"] * rows, "type": [f"t{n}" for n in range(rows)]}
+    if kind != "no events":
+        columns["id"] = [str(n) for n in range(first, first + rows)]
+    if kind == "other column":
+        columns["note"] = ["x"] * rows
+    pq.write_table(pa.table(columns if kind != "other type" else columns | {"note": list(range(rows))}), path)
+    content = path.read_bytes()
+    match kind:
+        case "cut":
+            path.write_bytes(content[: len(content) // 2])
+        case "spoiled":
+            middle = len(content) // 3
+            path.write_bytes(content[:middle] + bytes(2_000) + content[middle + 2_000 :])
+
+
+@pytest.mark.spark
+def test_one_batch_of_everything_at_once(place: Place) -> None:
+    """Kinds that a batch run refuses together are judged apart, and what cannot be read is told: the stream goes on."""
+    put(place.events, 2)
+    kinds = ("sound", "cut", "other column", "no events", "spoiled", "other type")
+    for i, kind in enumerate(kinds):
+        damage_table(place.events / f"{kind}.parquet", 10_000 * (i + 1), kind)
+    (place.events / "empty.parquet").touch()
+    packed = gzip.compress("\n".join(event(n) for n in range(60, 2060)).encode())
+    (place.events / "cut.jsonl.gz").write_bytes(packed[: len(packed) // 2])
+    triggers = [Trigger("all", "true"), Trigger("t3", "ce.type == 't3'"), Trigger("x", "ce.note == 'x'")]
+    seen = Seen()
+    report = place.stream(triggers, files=100, seen=seen)
+    assert (1, []) == (report.batches, seen.warnings)
+    reasons = dict(report.reasons)
+    assert {DAMAGED_TABLE: 2, NO_EVENTS: 1, CORRUPT: 1, "not readable as JSON": 2} == reasons
+    whole = report.evaluated - 3 * 5_000
+    assert 18 < whole < 2_018
+    assert [
+        ("all", report.evaluated, 0, 0),
+        ("t3", 3, report.evaluated - 3, 0),
+        ("x", 5_000, 5_000, whole + 5_000),
+    ] == [row[:1] + row[2:] for row in counts(report)]
+    bad = place.spark.read.parquet(str(place.out / "quarantine")).where("text IS NULL").collect()
+    named = {Path(row["file"]).name.replace("%20", " "): row["reason"] for row in bad}
+    assert {
+        "cut.parquet": DAMAGED_TABLE,
+        "spoiled.parquet": DAMAGED_TABLE,
+        "no events.parquet": NO_EVENTS,
+        "cut.jsonl.gz": CORRUPT,
+    } == named
+    put(place.events, 3)
+    assert (2, report.read + 10) == ((again := place.stream(triggers)).batches, again.read)
+
+
+@pytest.mark.spark
+def test_a_batch_with_damage_is_done_again_as_it_was(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    place.events.mkdir()
+    for i, kind in enumerate(("sound", "spoiled")):
+        damage_table(place.events / f"{kind}.parquet", 10_000 * i, kind)
+    with monkeypatch.context() as patched:
+        crash(patched, "move", lambda name, to: to == "quarantine/batch=0")
+        with pytest.raises(CrashError):
+            place.stream(files=2)
+    report = place.stream(files=2)
+    assert (5_001, 1, ((DAMAGED_TABLE, 1),)) == (report.read, report.malformed, report.reasons)
+    assert not (place.out / "staging").exists()
 
 
 @pytest.mark.spark
