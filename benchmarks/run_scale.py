@@ -1,6 +1,7 @@
 """`tricel run` over many events: seconds on one core and on two, and the most memory that its processes held.
 
 The rival is the same run over a tenth of the events: what memory depends on the number of events shows in the ratio.
+Both runs over all events must report the same numbers, for each trigger.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,7 +25,7 @@ PARTS = 16
 
 @dataclass
 class Peak:
-    """The most memory, in MiB, that the processes of one name held at once, by name."""
+    """The most memory, in MiB, that the processes of one name held at once, by name; what several share counts once."""
 
     by_name: dict[str, float] = field(default_factory=dict)
 
@@ -32,13 +34,13 @@ class Peak:
         found: dict[str, float] = {}
         for pid in [root, *_below(root)]:
             try:
-                status = Path(f"/proc/{pid}/status").read_text(encoding="utf-8")
+                program = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+                shares = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
             except OSError:
                 continue
-            lines = dict(line.split(":", 1) for line in status.splitlines())
-            if "VmRSS" in lines:
-                name = "driver" if pid == root else "JVM" if lines["Name"].strip() == "java" else "workers"
-                found[name] = found.get(name, 0.0) + int(lines["VmRSS"].split()[0]) / 1024
+            name = "driver" if pid == root else "JVM" if program == "java" else "workers"
+            size = sum(int(line.split()[1]) for line in shares.splitlines() if line.startswith("Pss:"))
+            found[name] = found.get(name, 0.0) + size / 1024
         for name, size in found.items():
             self.by_name[name] = max(size, self.by_name.get(name, 0.0))
 
@@ -124,6 +126,7 @@ def main() -> None:
         "Python workers MiB",
     )
     took: dict[tuple[int, int], float] = {}
+    reports: dict[int, dict[str, object]] = {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_triggers(folder / "triggers.yaml", asked.triggers)
@@ -137,10 +140,13 @@ def main() -> None:
                 sys.exit(
                     f"{count} events were written, and the report says {report['read']}, {report['malformed']} bad"
                 )
+            if reports.setdefault(count, report) != report:
+                sys.exit(f"the reports on one core and on two differ: {reports[count]}, {report}")
             took[count, cores] = seconds
             sizes = [f"{peak.by_name.get(n, 0):,.0f}" for n in ("JVM", "driver", "workers")]
             written = report["written"]
             shown.add(f"{count:,}", str(cores), f"{seconds:.1f}", f"{count / seconds:,.0f}", f"{written:,}", *sizes)
+            shutil.rmtree(out)
     print(shown)
     print(f"two cores against one: {took[asked.events, 1] / took[asked.events, 2]:.2f} times as fast")
 

@@ -94,6 +94,11 @@ class Record(CelType):
         return None if self.others is None else Field(self.others)
 
 
+def parts(t: CelType) -> tuple[CelType, ...]:
+    """The types inside a type: those of a record's declared fields, or the parameters of any other."""
+    return tuple(f.type for _, f in t.fields) if isinstance(t, Record) else t.params
+
+
 def is_dynamic(t: CelType) -> bool:
     """Whether the type of a value is known only at evaluation."""
     return t in (DYN, JSON)

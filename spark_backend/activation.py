@@ -6,9 +6,8 @@ import base64
 import datetime
 import json
 import struct
-import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, TypeAlias
 
@@ -18,7 +17,7 @@ from tricel.compiler.interpreter.values import Timestamp, as_key
 
 from .engines import Program
 from .engines.cel_expr import MAX_DATA_DEPTH, unfit
-from .envelope import time_text, with_json
+from .envelope import allow_nesting, time_text, with_json
 from .sql import text_literal
 from .variants import UnreadableError, decoded
 
@@ -26,8 +25,6 @@ _JSON_OPTIONS = "map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.
 # Spark writes a number that is too large for a double, such as 1e400, as it writes a text.
 _INFINITY = text_literal('Infinity"')
 _EPOCH = datetime.datetime(1970, 1, 1)
-_FRAMES = 5_000
-"""Frames of Python that reading the deepest payload may take: Spark's parser takes 1,000 levels, each two or three calls."""
 
 
 class Form(StrEnum):
@@ -71,12 +68,16 @@ class Input:
             case Form.JSON:
                 return f"to_json({self.sql})"
             case Form.INFINITE:
-                infinite = f"contains(to_json(x), {_INFINITY})"
-                return f"get(transform(array({self.sql}), x -> CASE WHEN {infinite} THEN x END), 0)"
+                whole = replace(self, sql="x").where_infinite("to_json(x)")
+                return f"get(transform(array({self.sql}), x -> {whole}), 0)"
             case Form.TYPED:
                 return f"to_json(struct({self.sql} AS v), {_JSON_OPTIONS})"
             case _:
                 return self.sql
+
+    def where_infinite(self, text: str) -> str:
+        """The SQL of the value, NULL unless its JSON text, the SQL `text`, may stand for infinity."""
+        return f"CASE WHEN contains({text}, {_INFINITY}) THEN {self.sql} END"
 
 
 _UNREADABLE = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, struct.error)
@@ -98,8 +99,7 @@ class Reader:
 
     def __init__(self, inputs: Sequence[Input], *, attributes: bool, whole: bool = False) -> None:
         """`attributes`: the programs read `ce`. `whole`: one value that has no form in CEL leaves the row without any."""
-        # It stays raised, for other threads' sake.
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
+        allow_nesting()
         self._put = [(_putter(i), i.attribute or i.kind is Form.EXTENSIONS) for i in inputs]
         self._attributes = attributes
         self._whole = whole
@@ -262,8 +262,7 @@ def _json(value: Any) -> Any:
 
 def _holds_times(type_: CelType) -> bool:
     """Whether a value of the type may hold a timestamp, which not every engine may be given."""
-    parts = [f.type for _, f in type_.fields] if isinstance(type_, Record) else list(type_.params)
-    return type_ == t.TIMESTAMP or any(map(_holds_times, parts))
+    return type_ == t.TIMESTAMP or any(map(_holds_times, t.parts(type_)))
 
 
 _KEYS: Mapping[CelType, Callable[[str], Any]] = {t.INT: int, t.BOOL: lambda key: as_key(key == "true")}
@@ -271,8 +270,7 @@ _KEYS: Mapping[CelType, Callable[[str], Any]] = {t.INT: int, t.BOOL: lambda key:
 
 
 def _holds_bool_keys(type_: CelType) -> bool:
-    parts = [f.type for _, f in type_.fields] if isinstance(type_, Record) else list(type_.params)
-    return (type_.name == "map" and parts[:1] == [t.BOOL]) or any(map(_holds_bool_keys, parts))
+    return (type_.name == "map" and type_.params[:1] == (t.BOOL,)) or any(map(_holds_bool_keys, t.parts(type_)))
 
 
 def _instant(text: str) -> Timestamp:
@@ -281,17 +279,20 @@ def _instant(text: str) -> Timestamp:
 
 
 def _typed(value: Any, type_: CelType) -> Any:
-    """A value from a typed column's JSON text. An array with a NULL in it is as good as absent."""
+    """A value from a typed column's JSON text. An array with a NULL in it is as good as absent.
+
+    In a list or map of VARIANTs, NULL and JSON's null are one: such a column travels to explain an error and no more.
+    """
     if isinstance(type_, Record):
         types = {n: f.type for n, f in type_.fields}
         read = {k: _typed(v, types[k]) for k, v in value.items()}
         return {k: v for k, v in read.items() if v is not None or types[k] == t.JSON}
     match type_:
         case CelType(name="list", params=(element,)):
-            return None if None in value else [_typed(v, element) for v in value]
+            return None if None in value and element != t.JSON else [_typed(v, element) for v in value]
         case CelType(name="map", params=(key, element)):
             read_key = _KEYS.get(key, str)
-            return {read_key(k): _typed(v, element) for k, v in value.items() if v is not None}
+            return {read_key(k): _typed(v, element) for k, v in value.items() if v is not None or element == t.JSON}
         case t.DOUBLE:
             return float(value)
         case CelType(name="single"):

@@ -7,14 +7,10 @@ from typing import Literal, TypeAlias
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from tricel.compiler import CompileError, Diagnostic, Expr, Requirements, conjunction
 
-from .activation import Job
-from .engines import ENGINES, Refusal
-from .fallback import ERROR, FALSE, MOST_JOBS, TRUE, Residual, fallback_column, fallback_outcomes
+from .fallback import ERROR, FALSE, MOST_JOBS, TRUE, fallback_column, fallback_outcomes
 from .frames import layout_of
-from .hoist import hoist
-from .jobs import job_of
+from .jobs import Residual, refused, residual_of
 from .lowered import CompiledFilter, lower_filter
 from .reasons import NotNative
 from .sql import name as quoted
@@ -96,7 +92,7 @@ def _packed(filters: Sequence[CompiledFilter], native: str) -> Column:
     try:
         return fallback_outcomes([_residual(f) for f in filters], F.col(native), filters[0].layout)
     except NotNative as e:
-        raise _refused(filters[0], e.reason) from e
+        raise refused(filters[0], e.reason) from e
 
 
 def _coded(native_sql: str, position: int) -> str:
@@ -114,30 +110,9 @@ def _condition(compiled: CompiledFilter, native_sql: str) -> Column:
     try:
         rest = fallback_column(_residual(compiled), compiled.layout)
     except NotNative as e:
-        raise _refused(compiled, e.reason) from e
+        raise refused(compiled, e.reason) from e
     return rest if native is None else native & rest
 
 
 def _residual(compiled: CompiledFilter) -> Residual:
-    """What the fallback evaluates of a filter: over values that Spark computes, where those are all that it reads."""
-    expr = conjunction(tuple(c.expr for c in compiled.residual))
-    named_values = ENGINES[compiled.engine].named_values
-    hoisted = hoist(expr, compiled.lowered, compiled.layout) if named_values else None
-    if hoisted is not None and not (hoisted.nests_lambdas and compiled.layout.quirks.loses_nested_lambdas):
-        job = _job(compiled, (hoisted.expr,), [i.key for i in hoisted.inputs])
-        return Residual(job, Requirements(), hoisted.inputs, hoisted.documents)
-    return Residual(_job(compiled, [c.expr for c in compiled.residual]), compiled.residual_requirements)
-
-
-def _job(compiled: CompiledFilter, exprs: Sequence[Expr], values: Sequence[str] | None = None) -> Job:
-    found = job_of(compiled, exprs, compiled.engine, values)
-    if isinstance(found, Refusal):
-        raise _refused(compiled, found.reason)
-    return found
-
-
-def _refused(compiled: CompiledFilter, reason: str) -> CompileError:
-    expr, source = compiled.checked.checked.expr, compiled.checked.source
-    return CompileError(
-        (Diagnostic("TRI401", f"neither Spark nor {compiled.engine} can evaluate this: {reason}", source, expr.span),)
-    )
+    return residual_of(compiled, [c.expr for c in compiled.residual])

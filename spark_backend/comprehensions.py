@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tricel.compiler import celtypes as t
-from tricel.compiler.nodes import Call, Comprehension, Expr, Ident, ListExpr, MacroKind, variables, walk
+from tricel.compiler.nodes import Comprehension, Expr, Ident, MacroKind, walk
 
 from . import dynamic, made
 from .reasons import NotNative
 from .sparktypes import SparkType
 from .sql import Sql, boolean, deepest, literal
+from .turns import MAX_READ, MAX_TURNS, Again, ranged_again, read_again, weight
 
 if TYPE_CHECKING:
     from .lower import Lowering
 
-MAX_TURNS = 10_000_000
-"""Turns that macros in one another may take over the lists of one event: about a second of Spark's time."""
 _LAMBDA_DEPTH = 3
+_EVENT = Ident("ce")
 _NATIVE = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE, MacroKind.FILTER, MacroKind.MAP})
 
 
@@ -31,16 +31,31 @@ def comprehension(lowering: Lowering, e: Comprehension, scope: dict[str, Sql]) -
     """
     if e.second or e.macro not in _NATIVE:
         raise NotNative(f"the macro '{e.macro}' with {'two variables' if e.second else 'its own kind of result'}")
-    sizes = [size for again in _ranged_again(e) if (size := _size(lowering, again, scope))]
+    sizes = [size for again in ranged_again(e) if (size := _size(lowering, again, scope))]
+    reads = [again for again in read_again(e) if not lowering.in_turns or _names_of(again) & scope.keys()]
     source = _range(lowering, e.range, scope)
-    if not sizes:
-        return lowering.let(source, lambda s: _over(lowering, e, _items(lowering, s), scope))
+    return lowering.let(source, lambda s: _guarded(lowering, e, s, (sizes, reads), scope))
 
-    def bounded(found: Sql) -> Sql:
-        items = replace(_items(lowering, found), cheap=False)
-        return lowering.let(items, lambda i: _bounded(i, sizes, _over(lowering, e, i, scope)))
 
-    return lowering.let(source, bounded)
+def _guarded(
+    lowering: Lowering, e: Comprehension, source: Sql, again: tuple[list[str], list[Again]], scope: dict[str, Sql]
+) -> Sql:
+    """The macro over its range, an error where it and the macros within it may do too much."""
+    sizes, reads = again
+    items = _items(lowering, source)
+    if not sizes and not reads:
+        return _over(lowering, e, items, scope)
+
+    def guarded(i: Sql) -> Sql:
+        tests = [_few_turns(i, sizes)] if sizes else []
+        tests += dict.fromkeys(test for r in reads if (test := _little(lowering, e, i, r, scope)))
+        found = _over(lowering, e, i, scope)
+        if not tests:
+            return found
+        text = f"CASE WHEN {' AND '.join(tests)} THEN {found.text} END"
+        return replace(found, text=text, infix=False, joined_by="", truth="", cheap=False, depth=found.depth + 3)
+
+    return lowering.let(replace(items, cheap=False), guarded)
 
 
 def _range(lowering: Lowering, e: Expr, scope: dict[str, Sql]) -> Sql:
@@ -51,36 +66,46 @@ def _range(lowering: Lowering, e: Expr, scope: dict[str, Sql]) -> Sql:
     return lowering.whole(source)
 
 
-def _ranged_again(e: Comprehension) -> Iterator[Expr]:
-    """What each turn of `e` ranges over, or looks through with `in`, that is no part of the turn's element.
-
-    Raises:
-        NotNative: where each turn chooses it anew, so that nothing bounds it.
-    """
-    bound = frozenset(n for c in walk(e) for n in variables(c))
-    for part in (*walk(e.body), *(walk(e.condition) if e.condition is not None else ())):
-        match part:
-            case Comprehension(range=again) | Call(function="@in", args=(_, again)):
-                names = {n.name for n in walk(again) if isinstance(n, Ident)}
-                if names and not names & bound and not isinstance(again, ListExpr):
-                    yield again
-                elif names & bound and names - bound:
-                    raise NotNative("each turn of a macro chooses what another goes over, which nothing bounds")
-
-
 def _size(lowering: Lowering, e: Expr, scope: dict[str, Sql]) -> str:
     """How many elements or keys there are; empty for what has none."""
+    ranged = _ranged(lowering, e, scope)
+    return f"coalesce(array_size({ranged}), 0)" if ranged else ""
+
+
+def _names_of(again: Again) -> set[str]:
+    return {n.name for n in walk(again.value) if isinstance(n, Ident)}
+
+
+def _few_turns(items: Sql, sizes: Sequence[str]) -> str:
+    """Whether macros in one another take no more than `MAX_TURNS` turns."""
+    most = sizes[0] if len(sizes) == 1 else f"greatest({', '.join(sizes)})"
+    return f"CAST(array_size({items.text}) AS BIGINT) * {most} <= {MAX_TURNS}"
+
+
+def _little(lowering: Lowering, e: Comprehension, items: Sql, again: Again, scope: dict[str, Sql]) -> str:
+    """Whether a value that turns read again is little, all turns together; empty where it is short in any case."""
+    if not again.ranges or (again.value == _EVENT and "ce" not in scope):
+        return (
+            ""  # read as often as a list written in the filter has elements; or asked for a name, which reads nothing
+        )
+    size = weight(items if again.value is e.range else lowering.lower(again.value, scope), again.use)
+    if not size:
+        return ""
+    tests = [size]
+    for i, over in enumerate(again.ranges):
+        ranged = items.text if over is e.range else _ranged(lowering, over, scope)
+        count = f"octet_length(to_json({ranged}))" if i in again.nested else f"array_size({ranged})"
+        if ranged:
+            tests.append(f"coalesce(CAST({count} AS DOUBLE), 0D)")
+    return f"{' * '.join(tests)} <= {MAX_READ}"
+
+
+def _ranged(lowering: Lowering, e: Expr, scope: dict[str, Sql]) -> str:
+    """The elements or keys that are gone over, as an array; empty for what has none, or has them by its type."""
     try:
-        return f"coalesce(array_size({_items(lowering, _range(lowering, e, scope)).text}), 0)"
+        return _items(lowering, _range(lowering, e, scope)).text
     except NotNative:
         return ""
-
-
-def _bounded(items: Sql, sizes: Sequence[str], found: Sql) -> Sql:
-    """An error where macros in one another may take more than `MAX_TURNS` turns."""
-    most = sizes[0] if len(sizes) == 1 else f"greatest({', '.join(sizes)})"
-    text = f"CASE WHEN CAST(array_size({items.text}) AS BIGINT) * {most} <= {MAX_TURNS} THEN {found.text} END"
-    return replace(found, text=text, infix=False, joined_by="", truth="", cheap=False, depth=found.depth + 3)
 
 
 def _items(lowering: Lowering, source: Sql) -> Sql:
@@ -116,6 +141,14 @@ class _Each:
 
 
 def _over(lowering: Lowering, e: Comprehension, items: Sql, scope: dict[str, Sql]) -> Sql:
+    around, lowering.in_turns = lowering.in_turns, True
+    try:
+        return _turns(lowering, e, items, scope)
+    finally:
+        lowering.in_turns = around
+
+
+def _turns(lowering: Lowering, e: Comprehension, items: Sql, scope: dict[str, Sql]) -> Sql:
     each = _Each(items, *lowering.element(items))
     inner = {**scope, e.variable: each.element}
     match e.macro:

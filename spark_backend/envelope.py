@@ -52,7 +52,7 @@ MAX_DIGITS = 1000
 MAX_NAME = 50_000
 """UTF-16 units of a name in an object, as Spark's parser bounds them."""
 _WRAPPED = MAX_DEPTH - 1  # the reader puts the text into a list, to see what follows it
-_FRAMES = 4 * MAX_DEPTH  # what walking the deepest value takes
+_FRAMES = 5 * MAX_DEPTH  # of Python: each level takes two to four calls to read, or to walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,7 @@ def read_json(text: str, depth: int = MAX_DEPTH, *, trailing: bool = False) -> A
     """
     if text.count("[") + text.count("{") > depth // 4:
         _check_depth(text, depth)
-        # The standard library's reader recurses, once for a level; the limit stays raised, for other threads' sake.
-        sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES + 1000))
+        allow_nesting()
     start = len(text) - len(text.lstrip(" \t\r\n"))
     value, end = _DECODER.raw_decode(text, start)
     if not trailing and text[end:].strip(" \t\r\n"):
@@ -113,6 +112,11 @@ def read_json(text: str, depth: int = MAX_DEPTH, *, trailing: bool = False) -> A
     if "\\u" in text and any(_SURROGATE.search(s) for s in _strings(value)):
         raise ValueError("a lone surrogate")
     return value
+
+
+def allow_nesting() -> None:
+    """Lets Python recurse into the deepest value that Spark's parser takes. It stays so, for other threads' sake."""
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
 
 
 def _check_depth(text: str, depth: int) -> None:

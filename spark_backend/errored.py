@@ -50,7 +50,7 @@ class Explainer:
         """See `with_failures`."""
         environment = next(iter(self.filters.values())).checked.checked.environment
         layout = layout_of(pairs.drop(TRIGGER, OUTCOME), environment)
-        inputs = inputs_of(self._needs, layout)
+        inputs = inputs_of(self._needs, layout, exact=False)  # Spark has judged; what is lost may cost the text alone
         columns = [F.when(errored, c) for c in (F.col(TRIGGER), *(F.expr(i.travels) for i in inputs))]
         found = worker_column(_explain, (self._jobs, tuple(replace(i, sql="") for i in inputs)), columns, _SHAPE)
         kept = [F.col(quoted(c)) for c in pairs.columns]

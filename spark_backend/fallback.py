@@ -8,7 +8,8 @@ travels as it is, and a typed column as JSON text that is read back by its types
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import count
 from typing import Any
 
 import pandas as pd
@@ -16,9 +17,10 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from tricel.compiler import Requirements, together
 from tricel.compiler import celtypes as t
-from tricel.compiler.celtypes import CelType, Record
+from tricel.compiler.celtypes import CelType
 
 from .activation import Activation, Form, Input, Job, Reader, Runner
+from .jobs import Residual
 from .layout import Held, Layout
 from .lowered import around
 from .reasons import NotNative
@@ -34,16 +36,6 @@ _KEYS = (t.STRING, t.INT, t.BOOL)
 _VARIANTS = SparkType("array", element=VARIANT)
 _FIRST = 512
 """Rows of a batch that are looked at for likeness."""
-
-
-@dataclass(frozen=True, slots=True)
-class Residual:
-    """What the fallback evaluates of one filter, and what travels for it: columns, or values that Spark computes first."""
-
-    job: Job
-    needs: Requirements
-    values: tuple[Input, ...] = ()
-    documents: tuple[tuple[str, str], ...] = ()
 
 
 def fallback_column(residual: Residual, layout: Layout) -> Column:
@@ -78,19 +70,37 @@ def _travelling(residuals: Sequence[Residual], layout: Layout) -> tuple[list[Col
     columns = [F.expr(i.travels) for i in whole]
     values = tuple({i.field: i for r in residuals for i in r.values}.values())
     if values:
-        fields = ", ".join(f"'{i.field}', {i.travels}" for i in values)
         documents = dict(d for r in residuals for d in r.documents)
-        columns.append(F.expr(around(f"named_struct({fields})", documents.items())))
+        columns.append(F.expr(around(_values(values, layout), documents.items())))
     return columns or [F.lit("")], tuple(replace(i, sql="") for i in (*whole, *values))
+
+
+def _values(values: Sequence[Input], layout: Layout) -> str:
+    """The struct of the values. JSON text is written once, where it is also looked through for infinity."""
+    texts: dict[str, str] = {}
+    for i in values:
+        if i.kind is Form.INFINITE:
+            texts[i.key] = next(v for v in map("text_{}".format, count(len(texts))) if v not in layout.taken)
+    fields = []
+    for i in values:
+        text = texts.get(i.key)
+        travels = i.travels if text is None else text if i.kind is Form.JSON else i.where_infinite(text)
+        fields.append(f"'{i.field}', {travels}")
+    found = f"named_struct({', '.join(fields)})"
+    for i in values:
+        if i.kind is Form.JSON and i.key in texts:
+            found = f"get(transform(array({i.travels}), {texts[i.key]} -> {found}), 0)"
+    return found
 
 
 def inputs_of(needs: Requirements, layout: Layout, *, exact: bool = True) -> tuple[Input, ...]:
     """The columns that travel.
 
-    `exact`: a column in whose values something would be lost on the way must not travel.
+    `exact`: a column in whose values something would be lost on the way must not travel. Otherwise the values are near
+    enough to say why an event erred, not to judge it.
 
     Raises:
-        NotNative: for a column that cannot.
+        NotNative: for a column that cannot; only where `exact`.
     """
     found: list[Input] = []
     attributes = layout.attributes
@@ -116,8 +126,7 @@ def lost(type_: CelType) -> str:
         return "JSON text does not tell a VARIANT in a typed column from NULL, text and other numbers"
     if type_.name == "map" and type_.params[0] not in _KEYS:
         return f"a map's keys of type '{type_.params[0]}' are no keys in CEL"
-    parts = [f.type for _, f in type_.fields] if isinstance(type_, Record) else type_.params
-    return next((why for part in parts if (why := lost(part))), "")
+    return next((why for part in t.parts(type_) if (why := lost(part))), "")
 
 
 def _payload(root: str, layout: Layout) -> list[Input]:

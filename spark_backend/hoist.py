@@ -33,6 +33,7 @@ _FORMS: Mapping[CelType, Form] = {
     t.JSON: Form.JSON,
 }
 _TRAVELLING: Mapping[Form, str] = {
+    Form.TEXT: "try_validate_utf8({})",
     Form.INT: "CAST({} AS STRING)",
     Form.DOUBLE: "CAST({} AS STRING)",
     Form.TIME: "CAST(unix_micros({}) AS STRING)",

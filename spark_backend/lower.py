@@ -44,11 +44,15 @@ _LITERAL_TYPES = {kind: CelType(kind.value) for kind in LitKind}
 
 @dataclass
 class Lowering:
-    """One walk. `documents` are the JSON texts that it reads, each to be parsed once around the result."""
+    """One walk. `documents` are the JSON texts that it reads, each to be parsed once around the result.
+
+    `in_turns`: what is lowered is within a macro.
+    """
 
     checked: Checked
     layout: Layout
     documents: dict[str, Sql] = field(default_factory=dict)
+    in_turns: bool = False
     _count: int = 0
 
     def lower(self, e: Expr, scope: dict[str, Sql]) -> Sql:
@@ -133,9 +137,13 @@ class Lowering:
 
     def document(self, key: str, text: str) -> Sql:
         """The VARIANT that JSON text parses to, by a variable that stands for it."""
-        if key not in self.documents:
-            self.documents[key] = Sql(text, t.JSON)
-        return Sql(document_variable(key), t.JSON, cheap=True, from_json=True)
+        variable = document_variable(key, self.layout.taken)
+        self.documents.setdefault(variable, Sql(text, t.JSON))
+        return self.parsed(variable)
+
+    def parsed(self, variable: str) -> Sql:
+        """What the SQL calls the document of that variable."""
+        return Sql(variable, t.JSON, cheap=True, from_json=True)
 
     def _lower(self, e: Expr, scope: dict[str, Sql]) -> Sql:
         match e:

@@ -17,7 +17,6 @@ from tricel.compiler import (
     check,
     conjuncts,
     errors,
-    requirements,
     simplified,
     unparse,
 )
@@ -27,7 +26,6 @@ from .layout import DEFAULT, Layout
 from .lower import Lowering
 from .reasons import NotNative
 from .sql import Sql
-from .stored import document_variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +99,6 @@ class CompiledFilter:
     def residual(self) -> tuple[Conjunct, ...]:
         """The conjuncts that the fallback evaluates."""
         return tuple(c for c in self.conjuncts if not c.native)
-
-    @cached_property
-    def residual_requirements(self) -> Requirements:
-        """What the fallback reads."""
-        return requirements([c.expr for c in self.residual], self.checked.checked.environment)
 
     @cached_property
     def sql(self) -> str:
@@ -186,8 +179,8 @@ def _lower(e: Expr, checked: Checked, layout: Layout) -> Conjunct:
 
 def around(condition: str, documents: Iterable[tuple[str, str]]) -> str:
     """The condition with each JSON text bound, parsed, to its variable."""
-    for key, text in documents:
-        condition = f"get(transform(array({text}), {document_variable(key)} ->\n  {condition}), 0)"
+    for variable, text in documents:
+        condition = f"get(transform(array({text}), {variable} ->\n  {condition}), 0)"
     return condition
 
 

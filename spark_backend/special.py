@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from tricel.compiler import celtypes as t
@@ -13,7 +14,7 @@ from tricel.compiler.nodes import Expr, Lit
 from . import dynamic, regex
 from .lowerings import times
 from .reasons import NotNative
-from .sql import Sql, boolean, deepest, literal, text_literal
+from .sql import MAX_MADE, Sql, boolean, deepest, literal, text_literal
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -132,18 +133,26 @@ def _join(lowering: Lowering, args: tuple[Expr, ...], scope: dict[str, Sql]) -> 
         items = dynamic.read_as(items, t.JSON_LIST) or items
     if items.type not in (t.list_of(t.STRING), t.JSON_LIST) or separator.type != t.STRING:
         raise NotNative(f"texts joined from a value of type '{items.type}'")
+    if separator.literal is not None:
+        return lowering.let(items, lambda xs: _joined(lowering, xs, separator))
+
+    def bounded(xs: Sql, between: Sql) -> Sql:
+        found = _joined(lowering, xs, between)
+        made = f"CAST(array_size({xs.text}) AS DOUBLE) * octet_length({between.text})"
+        return replace(found, text=f"CASE WHEN {made} <= {MAX_MADE} THEN {found.text} END", depth=found.depth + 2)
+
+    return lowering.lets([items, separator], lambda o: bounded(*o))
+
+
+def _joined(lowering: Lowering, items: Sql, separator: Sql) -> Sql:
     if items.type != t.JSON_LIST:
         text = f"array_join({items.text}, {separator.text})"
         return Sql(text, t.STRING, depth=deepest((items, separator)) + 1)
-
-    def emit(xs: Sql) -> Sql:
-        name, each = lowering.element(xs)
-        text = dynamic.string(each)
-        texts = f"array_join(transform({xs.text}, {name} -> {text}), {separator.text})"
-        whole = f"CASE WHEN forall({xs.text}, {name} -> {text} IS NOT NULL) THEN {texts} END"
-        return Sql(whole, t.STRING, depth=deepest((xs, separator, each)) + 6)
-
-    return lowering.let(items, emit)
+    name, each = lowering.element(items)
+    text = dynamic.string(each)
+    texts = f"array_join(transform({items.text}, {name} -> {text}), {separator.text})"
+    whole = f"CASE WHEN forall({items.text}, {name} -> {text} IS NOT NULL) THEN {texts} END"
+    return Sql(whole, t.STRING, depth=deepest((items, separator, each)) + 6)
 
 
 SPECIAL: dict[str, Special] = {

@@ -11,6 +11,8 @@ from tricel.compiler.celtypes import CelType
 
 from .sparktypes import SparkType
 
+MAX_MADE = 200_000_000
+"""Bytes of a text that is made as long as the product of two others: Spark ends the query where one has over 2^31."""
 PathKey = str | int
 _PLAIN = re.compile(r"[A-Za-z0-9 ._/:,@-]*")
 _PLAIN_PATH = re.compile(r"\$(?:\.[A-Za-z0-9_]+|\[[0-9]+\])*")

@@ -13,11 +13,14 @@ from .sql import Sql, text_literal
 _JSON_MEDIA_TYPE = text_literal(r"(?i)\A[^;]*[/+]json[ \t]*(?:;|\z)")
 
 
-def document_variable(key: str) -> str:
-    """The variable that stands for a parsed JSON text."""
-    return (
-        "doc" if key == "data" else "doc_" + "".join(c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in key)
-    )
+def document_variable(key: str, taken: frozenset[str]) -> str:
+    """The variable that stands for a parsed JSON text; none of the columns `taken`, which are in lower case."""
+    variable = "doc"
+    if key != "data":
+        variable += "_" + "".join(c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in key)
+    while variable.lower() in taken:
+        variable += "_"
+    return variable
 
 
 def body_text(where: Root, *, checked: bool = False) -> str:

@@ -1,9 +1,9 @@
-"""The one SQL expression that evaluates a candidate by the shape of its filter.
+"""One SQL expression that holds many, and evaluates that of a candidate: by the shape of its filter, or another number.
 
 The JVM never compiles a generated method of more than 8,000 bytes of bytecode, and whole-stage code generation puts
 all of an expression into one method. So there are three sizes. A small CASE stands as it is. A larger one is given an
 operand that has no generated form, which keeps whole-stage generation away: Spark then splits it into small methods.
-And only the shapes of most filters are in it: the rest, which may be thousands, are interpreted, found by bisection.
+And only those of most filters are in it: the rest, which may be thousands, are interpreted, found by bisection.
 """
 
 from __future__ import annotations
@@ -21,32 +21,39 @@ _LEAF = 4
 
 def by_shape(conditions: Sequence[tuple[int, str]], names: Names) -> str:
     """A BOOLEAN: the condition of the row's shape. `conditions` are by shape number, those of most filters first."""
+    return chosen(conditions, names.of("shape"), "BOOLEAN", names)
+
+
+def chosen(values: Sequence[tuple[int, str]], column: str, type_: str, names: Names) -> str:
+    """A value of the SQL type by the number in a column, NULL for others. The numbers of most rows come first."""
     generated: list[tuple[int, str]] = []
     size = 0
-    for number, condition in conditions:
-        size += len(condition)
+    for number, value in values:
+        size += len(value)
         if size > MAX_GENERATED:
             break
-        generated.append((number, condition))
-    rest = sorted(conditions[len(generated) :])
+        generated.append((number, value))
+    rest = sorted(values[len(generated) :])
+    nothing = f"CAST(NULL AS {type_})"
     if not rest and size <= MAX_INLINE:
-        return _case(generated, names) or "CAST(NULL AS BOOLEAN)"
-    interpreted = _bisected(rest, names) if rest else "CAST(NULL AS BOOLEAN)"
+        return _case(generated, column) or nothing
+    interpreted = bisected(rest, column) if rest else nothing
     a, b = names.of("a"), names.of("b")
     otherwise = f"get(zip_with(array(0), array(0), ({a}, {b}) -> {interpreted}), 0)"
-    return _case(generated, names, otherwise) or otherwise
+    return _case(generated, column, otherwise) or otherwise
 
 
-def _case(conditions: Sequence[tuple[int, str]], names: Names, otherwise: str = "") -> str:
-    if not conditions:
+def _case(values: Sequence[tuple[int, str]], column: str, otherwise: str = "") -> str:
+    if not values:
         return ""
-    branches = " ".join(f"WHEN {number} THEN {condition}" for number, condition in conditions)
-    return f"CASE {names.of('shape')} {branches} {f'ELSE {otherwise} ' if otherwise else ''}END"
+    branches = " ".join(f"WHEN {number} THEN {value}" for number, value in values)
+    return f"CASE {column} {branches} {f'ELSE {otherwise} ' if otherwise else ''}END"
 
 
-def _bisected(conditions: Sequence[tuple[int, str]], names: Names) -> str:
-    if len(conditions) <= _LEAF:
-        return _case(conditions, names)
-    middle = len(conditions) // 2
-    low, high = _bisected(conditions[:middle], names), _bisected(conditions[middle:], names)
-    return f"CASE WHEN {names.of('shape')} < {conditions[middle][0]} THEN {low} ELSE {high} END"
+def bisected(values: Sequence[tuple[int, str]], column: str) -> str:
+    """The same of values in the order of their numbers, all of it alike."""
+    if len(values) <= _LEAF:
+        return _case(values, column)
+    middle = len(values) // 2
+    low, high = bisected(values[:middle], column), bisected(values[middle:], column)
+    return f"CASE WHEN {column} < {values[middle][0]} THEN {low} ELSE {high} END"

@@ -233,8 +233,8 @@ class Covers:
         return Probe(how, sql, wanted, _spelling(subject), documents, always)
 
 
-def _mentions(sql: str, walk: Lowering, key: str) -> bool:
-    return walk.document(key, "").text in sql
+def _mentions(sql: str, walk: Lowering, variable: str) -> bool:
+    return walk.parsed(variable).text in sql
 
 
 def _spelling(e: Expr) -> str:

@@ -131,7 +131,7 @@ def _prepared(df: DataFrame, triggers: Sequence[Trigger], modes: Mapping[str, in
     conditions = {n: (s.sql if n in strict else s.truth) or "TRUE" for n, s in shapes.items()}
     value = by_shape(sorted(conditions.items(), key=lambda c: -users[c[0]]), names)
     programs = Programs()
-    rows = [Row(e, e.member.shape.number, modes[e.member.id], programs.number(e.member)) for e in entries]
+    rows = [Row(e, e.member.shape.number, modes[e.member.id], *programs.numbers(e.member)) for e in entries]
     return Prepared(chosen, modes, programs, value, table(df.sparkSession, rows, names))
 
 

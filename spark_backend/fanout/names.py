@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..stored import document_variable
-
 FLAT = 6
 """Parameters of one type that have columns of their own; the others are in one array column for the type."""
 _BASE = "tricel_"
@@ -22,9 +20,9 @@ class Names:
         """The column of that name."""
         return f"{self.prefix}{what}"
 
-    def document(self, key: str) -> str:
-        """The column that holds a parsed JSON text."""
-        return self.of(document_variable(key).lower())
+    def document(self, variable: str) -> str:
+        """The column that holds the parsed JSON text for which `variable` stands elsewhere."""
+        return self.of(variable.lower())
 
     def hole(self, number: int) -> str:
         """The root that stands for a constant of a filter, counted from 0."""

@@ -1,30 +1,44 @@
 """What the fallback evaluates of candidates: one Arrow pass over all of them, in which most rows ask for nothing.
 
 All candidates go through it, so a row that asks for nothing must cost next to nothing: all that travels as text is one
-text, which is NULL in such a row.
+text, which is NULL in such a row. A row that asks sends what its own filter's programs read, no more: a value that
+cannot be read is then an error of the filters that use it.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import pandas as pd
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from tricel.compiler import CompileError, Diagnostic, Requirements, requirements
 
 from ..activation import Form, Input, Job, Reader, Runner
 from ..fallback import inputs_of
-from ..layout import Layout
+from ..jobs import Residual, refused, residual_of
+from ..lowered import CompiledFilter, around
 from ..reasons import NotNative
 from ..worker import worker_column
+from .choice import bisected, chosen
+from .names import Names
 from .plan import Plan
-from .shapes import Member, Residual
+from .shapes import Member
 
-_TEXTS = frozenset({Form.TEXT, Form.INT, Form.DOUBLE, Form.TIME, Form.JSON, Form.TYPED})
+_TYPES: Mapping[Form, str] = {
+    Form.EXTENSIONS: "MAP<STRING, STRING>",
+    Form.BINARY: "BINARY",
+    Form.VARIANT: "VARIANT",
+    Form.INFINITE: "VARIANT",
+}
+"""The types of what cannot travel as text."""
+_TRUTH = "replace(CAST({} AS STRING), 'false', '')"
+"""A truth value as text that Python, too, takes for true or false."""
+
+_Documents: TypeAlias = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,61 +51,127 @@ class _Task:
     attributes: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What some programs read, and the JSON texts that are parsed for it."""
+
+    inputs: tuple[Input, ...]
+    documents: _Documents
+
+    @property
+    def texts(self) -> list[str]:
+        """The SQL of what travels as text."""
+        travels = ((i, i.travels) for i in self.inputs if i.kind not in _TYPES)
+        return [_TRUTH.format(sql) if i.kind is Form.BOOL else sql for i, sql in travels]
+
+    def others(self, type_: str) -> list[Input]:
+        """What travels in columns of a type."""
+        return [i for i in self.inputs if _TYPES.get(i.kind) == type_]
+
+
 @dataclass
 class Programs:
     """The programs of a set of filters, by number. Filters with the same programs have one number."""
 
-    found: list[tuple[Job, Residual, Layout]] = field(default_factory=list)
-    _numbers: dict[tuple[Job, int], int] = field(default_factory=dict)
+    found: list[tuple[Residual, _Reading]] = field(default_factory=list)
+    _numbers: dict[tuple[Residual, int], int] = field(default_factory=dict)
+    _members: dict[Member, int] = field(default_factory=dict)
+    _readings: dict[_Reading, int] = field(default_factory=dict)
+    _unnested: bool = False
 
-    def number(self, member: Member) -> int | None:
-        """The number of a filter's programs; None where Spark evaluates all of it."""
-        residual, layout = member.residual, member.shape.layout
-        if residual is None:
-            return None
-        job = Job(residual.programs, residual.json_extensions)
-        number = self._numbers.setdefault((job, id(layout)), len(self.found))
+    def numbers(self, member: Member) -> tuple[int | None, int | None]:
+        """The number of a filter's programs, and that of what they read; None where Spark evaluates all of it.
+
+        Raises:
+            CompileError: where the engine cannot evaluate the filter, or a column that it reads cannot travel.
+        """
+        if member.residual is None:
+            return None, None
+        if member not in self._members:
+            self._members[member] = self._number(member.residual)
+        number = self._members[member]
+        return number, self._readings[self.found[number][1]]
+
+    def _number(self, part: CompiledFilter) -> int:
+        residual = residual_of(part, [c.expr for c in part.conjuncts])
+        number = self._numbers.setdefault((residual, id(part.layout)), len(self.found))
         if number == len(self.found):
-            self.found.append((job, residual, layout))
+            reading = _reading(part, residual)
+            self.found.append((residual, reading))
+            self._readings.setdefault(reading, len(self._readings))
+            self._unnested = part.layout.quirks.loses_nested_lambdas
         return number
 
     def column(self, plan: Plan) -> Column:
-        """BOOLEAN: whether the programs of the row's filter hold, NULL where one errs; TRUE where it has none.
-
-        Raises:
-            CompileError: where a column that they read cannot travel.
-        """
+        """BOOLEAN: whether the programs of the row's filter hold, NULL where one errs; TRUE where it has none."""
         parsed = {sql: document for document, sql in plan.documents.items()}
-        texts: dict[Input, int] = {}
-        others: dict[Input, int] = {}
-        found = []
-        for job, residual, layout in self.found:
-            needs: Requirements = requirements(residual.exprs, residual.environment)
-            try:
-                given = inputs_of(needs, layout)
-            except NotNative as e:
-                raise _refused(residual, e) from e
-            inputs = tuple(replace(i, sql=parsed.get(i.sql, i.sql)) for i in given)
-            for i in inputs:
-                kind = texts if i.kind in _TEXTS else others
-                kind.setdefault(i, len(kind))
-            found.append((job, inputs, "ce" in needs.roots))
-        positions = texts | {i: len(texts) + n for i, n in others.items()}
-        tasks = tuple(
-            _Task(job, tuple(replace(i, sql="") for i in inputs), tuple(positions[i] for i in inputs), attributes)
-            for job, inputs, attributes in found
+        users = Counter(reading for _, reading in self.found)
+        readings = [(self._readings[r], _over(r, parsed)) for r, _ in users.most_common()]
+        widths = {type_: max(len(r.others(type_)) for _, r in readings) for type_ in dict.fromkeys(_TYPES.values())}
+        columns = [self._texts(readings, plan.names)]
+        for type_, width in widths.items():
+            columns += [self._others(readings, type_, i, plan.names) for i in range(width)]
+        tasks = {number: _positions(reading, widths) for number, reading in readings}
+        given = tuple(
+            _Task(residual.job, *tasks[self._readings[reading]], "ce" in residual.needs.roots)
+            for residual, reading in self.found
         )
         # The shape comes from a generator: what depends on it stays above the conditions on candidates.
-        program, shape = F.col(plan.names.of("program")), F.col(plan.names.of("shape"))
-        asks = program.isNotNull() & shape.isNotNull()
-        row = F.to_json(F.array(program.cast("string"), *(F.expr(i.travels) for i in texts)))
-        columns = [F.when(asks, c) for c in (row, *(F.expr(i.travels) for i in others))]
-        return worker_column(_evaluator, (tasks,), columns, "boolean")
+        asks = F.col(plan.names.of("reads")).isNotNull() & F.col(plan.names.of("shape")).isNotNull()
+        return worker_column(_evaluator, (given,), [F.when(asks, F.expr(c)) for c in columns], "boolean")
+
+    def _texts(self, readings: Sequence[tuple[int, _Reading]], names: Names) -> str:
+        """The number of the row's programs and all that they read as text, as one text."""
+        program = f"CAST({names.of('program')} AS STRING)"
+        arrays = [(number, r, f"array({', '.join([program, *r.texts])})") for number, r in readings]
+        return f"to_json({self._chosen(arrays, 'ARRAY<STRING>', names)})"
+
+    def _others(self, readings: Sequence[tuple[int, _Reading]], type_: str, position: int, names: Names) -> str:
+        """The values of one type at one position among those of the row's programs."""
+        having = [(number, r, r.others(type_)) for number, r in readings]
+        values = [(number, r, others[position].travels) for number, r, others in having if len(others) > position]
+        return self._chosen(values, type_, names)
+
+    def _chosen(self, values: Sequence[tuple[int, _Reading, str]], type_: str, names: Names) -> str:
+        """The value of the row's reading, with the JSON texts parsed that it is over."""
+        alike: dict[_Documents, list[tuple[int, str]]] = defaultdict(list)
+        for number, reading, sql in values:
+            alike[reading.documents].append((number, sql))
+        found = []
+        for documents, group in sorted(alike.items(), key=lambda a: len(a[0])):
+            column = names.of("reads")
+            one = bisected(sorted(group), column) if self._unnested else chosen(group, column, type_, names)
+            found.append(around(one, documents))
+        return found[0] if len(found) == 1 else f"coalesce({', '.join(found)})"
 
 
-def _refused(residual: Residual, why: NotNative) -> CompileError:
-    message = f"neither Spark nor the fallback can evaluate this: {why.reason}"
-    return CompileError((Diagnostic("TRI401", message, residual.source, residual.exprs[0].span),))
+def _reading(part: CompiledFilter, residual: Residual) -> _Reading:
+    try:
+        return _Reading((*inputs_of(residual.needs, part.layout), *residual.values), residual.documents)
+    except NotNative as e:
+        raise refused(part, e.reason) from e
+
+
+def _over(reading: _Reading, parsed: Mapping[str, str]) -> _Reading:
+    """The same over columns that hold a JSON text parsed already."""
+    inputs = tuple(replace(i, sql=parsed.get(i.sql, i.sql)) for i in reading.inputs)
+    return _Reading(inputs, tuple((key, parsed.get(sql, sql)) for key, sql in reading.documents))
+
+
+def _positions(reading: _Reading, widths: Mapping[str, int]) -> tuple[tuple[Input, ...], tuple[int, ...]]:
+    """What programs read, without SQL, and where in a row it is."""
+    begins: dict[str, int] = {}
+    end = len(reading.texts)
+    for type_, width in widths.items():
+        begins[type_] = end
+        end += width
+    inputs = [i for i in reading.inputs if i.kind not in _TYPES]
+    positions = list(range(len(inputs)))
+    for type_, begin in begins.items():
+        others = reading.others(type_)
+        inputs += others
+        positions += range(begin, begin + len(others))
+    return tuple(replace(i, sql="") for i in inputs), tuple(positions)
 
 
 def _evaluator(tasks: tuple[_Task, ...]) -> Callable[..., Any]:

@@ -11,17 +11,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tricel.compiler import CheckedFilter, CompileError, Diagnostic, Environment, Source, check, errors, unparse
+from tricel.compiler import CheckedFilter, CompileError, Environment, check, errors, unparse
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType
 from tricel.compiler.check import Checked
 from tricel.compiler.nodes import IN, OR, Call, Expr, Ident, conjunction, renumber
 
 from .. import dynamic
-from ..engines import Program, Refusal, prepare
 from ..layout import Layout
 from ..lower import MAX_NESTING, Lowering
-from ..lowered import CompiledFilter
+from ..lowered import CompiledFilter, lower_filter
 from ..reasons import NotNative
 from ..sql import Sql, boolean
 from .names import Names
@@ -111,25 +110,17 @@ class Shape:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Residual:
-    """What the fallback evaluates of one filter: the programs, and the conjuncts that they were made from."""
-
-    programs: tuple[Program, ...]
-    exprs: tuple[Expr, ...]
-    environment: Environment
-    json_extensions: frozenset[str]
-    source: Source
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """A filter as one of a shape: all constants, in the order of the shape's `slots`."""
+    """A filter as one of a shape: all constants, in the order of the shape's `slots`.
+
+    `residual` is what the fallback evaluates of it, as a filter of its own.
+    """
 
     id: str
     shape: Shape
     values: tuple[Value, ...]
-    residual: Residual | None = None
+    residual: CompiledFilter | None = None
 
     @property
     def parameters(self) -> Iterator[tuple[Slot, Value]]:
@@ -246,11 +237,13 @@ class Shapes:
         walk = self._lowering(checked, parameters, filter_)
         native, truths, residual, reasons = [], [], [], []
         for number, conjunct in enumerate(_conjuncts(checked.expr, parts)):
+            read = dict(walk.documents)
             try:
                 body = walk.condition(conjunct, {})
                 if body.depth > _DEEPEST:
                     raise NotNative("SQL that is nested too deeply")
             except NotNative as refusal:
+                walk.documents = read  # what the fallback alone reads is parsed for candidates, not for every event
                 residual.append(number)
                 reasons.append(refusal.reason)
                 continue
@@ -286,18 +279,13 @@ def _parameter(slot: Slot, index: int, names: Names) -> Sql:
     return Sql(text, slot.type, cheap=True, nan=False, literal=_NEVER_NULL)
 
 
-def _residual(exprs: tuple[Expr, ...], compiled: CompiledFilter, layout: Layout) -> Residual:
-    environment = layout.environment(compiled.checked.checked.environment)
-    programs = []
-    for expr in exprs:
-        program = prepare(expr, compiled.engine, dict(environment.roots))
-        if isinstance(program, Refusal):
-            message = f"neither Spark nor {compiled.engine} can evaluate this: {program.reason}"
-            raise CompileError((Diagnostic("TRI401", message, compiled.checked.source, expr.span),))
-        programs.append(program)
-    return Residual(
-        tuple(programs), exprs, environment, compiled.checked.checked.json_extensions, compiled.checked.source
-    )
+def _residual(exprs: tuple[Expr, ...], compiled: CompiledFilter, layout: Layout) -> CompiledFilter:
+    whole = compiled.checked
+    part = renumber(conjunction(exprs))
+    checked = check(part, layout.environment(whole.checked.environment), whole.source)
+    if errors(checked.diagnostics):
+        raise CompileError(checked.diagnostics)
+    return lower_filter(CheckedFilter(checked, whole.source, whole.dialect, whole.said), layout, compiled.engine)
 
 
 @dataclass
@@ -307,10 +295,9 @@ class ShapeLowering(Lowering):
     parameters: Mapping[str, Sql] = field(default_factory=dict)
     names: Names = field(default_factory=lambda: Names(""))
 
-    def document(self, key: str, text: str) -> Sql:
+    def parsed(self, variable: str) -> Sql:
         """The column of a parsed JSON text."""
-        super().document(key, text)
-        return Sql(self.names.document(key), t.JSON, cheap=True, from_json=True)
+        return super().parsed(self.names.document(variable))
 
     def _lower(self, e: Expr, scope: dict[str, Sql]) -> Sql:
         match e:

@@ -29,12 +29,13 @@ _ARROW = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What the table says of one entry: the shape's number, whether errors matter, and the fallback's program."""
+    """What the table says of one entry: the shape's number, whether errors matter, the fallback's programs, what they read."""
 
     entry: Entry
     shape: int
     errors: int
     program: int | None = None
+    reads: int | None = None
 
 
 def hashed(answer: str, position: int | str) -> str:
@@ -43,7 +44,7 @@ def hashed(answer: str, position: int | str) -> str:
 
 
 def table(spark: SparkSession, rows: Sequence[Row], names: Names) -> DataFrame:
-    """The rows as a DataFrame: `key`, `trigger`, `shape`, `errors`, `program`, `earlier` and the parameters.
+    """The rows as a DataFrame: `key`, `trigger`, `shape`, `errors`, `program`, `reads`, `earlier` and the parameters.
 
     A filter has each key once, though two answers of it may have one hash.
     """
@@ -55,6 +56,7 @@ def table(spark: SparkSession, rows: Sequence[Row], names: Names) -> DataFrame:
         names.of("shape"): pa.array([r.shape for r in rows], pa.int32()),
         names.of("errors"): pa.array([r.errors for r in rows], pa.int32()),
         names.of("program"): pa.array([r.program for r in rows], pa.int32()),
+        names.of("reads"): pa.array([r.reads for r in rows], pa.int32()),
     }
     columns |= _parameters(rows, names)
     frame = spark.createDataFrame(pa.table(columns))

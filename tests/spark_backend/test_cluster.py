@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from filter_sets import Named
 
 pytest.importorskip("pyspark")
 
@@ -28,7 +29,7 @@ from tricel.spark_backend import column, fan_out, where
 from tricel.spark_backend.errored import with_failures
 from tricel.spark_backend.worker import _self_contained
 
-from tricel import CompiledFilter, compile_filter
+from tricel import compile_filter
 from tricel.bundle import write_bundle, write_environment
 
 if TYPE_CHECKING:
@@ -56,14 +57,6 @@ NO_ENGINE = tuple(n for n in COMPILED if n != "cel-expr-python")
 NOTHING = tuple(n for n in NO_ENGINE if n != "google-re2")
 
 
-@dataclass(frozen=True)
-class Trigger:
-    """A filter with a name."""
-
-    id: str
-    compiled: CompiledFilter
-
-
 def events(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(ROWS, SCHEMA).repartition(2)
 
@@ -76,7 +69,7 @@ def answers(spark: SparkSession) -> dict[str, Any]:
     found: dict[str, Any] = {"columns": sorted(map(list, frame.select("id", *columns).collect()))}
     for text in (NATIVE[1], FALLBACK[1]):
         found[text] = sorted(r.id for r in where(frame, filters[text], on_error="deliver").collect())
-    pairs = fan_out(frame, [Trigger(text, f) for text, f in filters.items()], outcomes=True)
+    pairs = fan_out(frame, [Named(text, f) for text, f in filters.items()], outcomes=True)
     found["pairs"] = sorted([r.id, r.trigger, r.outcome] for r in pairs.collect())
     explained = with_failures(pairs, filters, pairs.outcome == "errored").where("error IS NOT NULL")
     found["errors"] = sorted([r.id, r.trigger, r.error, r.subexpression] for r in explained.collect())

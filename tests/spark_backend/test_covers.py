@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
+from filter_sets import Named
 from tricel.compiler import CLOUD_EVENT, check_filter
 from tricel.spark_backend.fanout.explain import explain
 from tricel.spark_backend.fanout.names import names_beside
@@ -15,14 +14,6 @@ from tricel.spark_backend.layout import DEFAULT
 from tricel.spark_backend.lowered import CompiledFilter, lower_filter
 
 NAMES = names_beside(())
-
-
-@dataclass(frozen=True)
-class Trigger:
-    """A trigger of a set under test."""
-
-    id: str
-    compiled: CompiledFilter
 
 
 def compiled(text: str) -> CompiledFilter:
@@ -41,7 +32,7 @@ def members(*texts: str) -> list[Member]:
 
 
 def planned(*texts: str, errors: bool = False) -> Plan:
-    triggers = [Trigger(f"t{i}", compiled(t)) for i, t in enumerate(texts)]
+    triggers = [Named(f"t{i}", compiled(t)) for i, t in enumerate(texts)]
     return plan(triggers, {CLOUD_EVENT: DEFAULT}, NAMES, errors=[t.id for t in triggers] if errors else ())
 
 
@@ -131,7 +122,20 @@ def test_only_the_conjuncts_that_need_it_go_to_the_fallback() -> None:
     (member,) = members(text)
     assert 1 == len(compiled(text).residual) == len(member.shape.residual)
     assert member.residual is not None
-    assert ["size(ce) > 3"] == [p.text for p in member.residual.programs]
+    assert ["size(ce) > 3"] == [c.cel for c in member.residual.residual]
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ('ce.type == "a" && data.s == "x"', ["tricel_doc"]),
+        ('ce.type == "a" && data.s.matches("^(a|aa)+$")', []),
+        ('ce.type == "a" && data.s.matches("^(a|aa)+$") && data.n > 3.0', ["tricel_doc"]),
+        ('ce.type == "a" && size(ce) > size(data.xs)', []),
+    ],
+)
+def test_every_event_is_parsed_for_what_spark_evaluates_alone(text: str, parsed: list[str]) -> None:
+    assert parsed == list(planned(text, *(f'ce.type == "{i}"' for i in range(40))).documents)
 
 
 COVERS = [

@@ -62,3 +62,30 @@ def test_each_error_has_its_text_and_its_place(spark: SparkSession, layout: str)
     rows = explained.where("trigger != 'fine'").select("trigger", "id", "error", "subexpression").collect()
     found = {(r["trigger"], r["id"]): (r["error"], r["subexpression"]) for r in rows}
     assert EXPECTED == found
+
+
+TYPED = """SELECT '1' AS id, named_struct(
+    'items', array(named_struct('v', parse_json('1'))), 'n', 5L, 'l', array(parse_json('null'), parse_json('"x"')),
+    'm', map('k', parse_json('null')), 'o', parse_json('{"p": {"q": 3}}')) AS data"""
+IN_TYPED = {
+    "data.items.size() > 0 && data.items[data.n].v == 1.0": ("index out of range: 5", "data.items[data.n]"),
+    "data.items[0].v.startsWith('a')": (
+        "no matching overload for 'startsWith' applied to (double, string)",
+        'data.items[0].v.startsWith("a")',
+    ),
+    "data.l[0] > 1.0": ("no matching overload for '>' applied to (null_type, double)", "data.l[0] > 1.0"),
+    "data.m.k > 1.0": ("no matching overload for '>' applied to (null_type, double)", "data.m.k > 1.0"),
+    "data.o.p.r == 3.0": ("no such key: 'r'", "data.o.p.r"),
+}
+
+
+def test_an_error_over_variants_in_a_typed_column_is_explained(spark: SparkSession) -> None:
+    """Such a column may not travel to be judged, for it would lose something on the way; to be explained it may."""
+    frame = spark.sql(TYPED)
+    found = {}
+    for text in IN_TYPED:
+        compiled = compile_filter(text)
+        assert (True,) == tuple(frame.select(column(compiled, frame).isNull()).collect()[0])
+        rows = with_failures(frame.withColumn("trigger", F.lit("t")), {"t": compiled}, F.lit(True)).collect()
+        found[text] = [(r["error"], r["subexpression"]) for r in rows]
+    assert {text: [expected] for text, expected in IN_TYPED.items()} == found

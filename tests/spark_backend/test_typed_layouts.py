@@ -5,9 +5,10 @@ from __future__ import annotations
 import datetime
 
 import pytest
+from filter_sets import Named
 from pyspark.sql import SparkSession
 from tricel.compiler import cloud_event
-from tricel.spark_backend import column, where
+from tricel.spark_backend import column, fan_out, where
 from tricel.spark_backend.layout import LayoutError, recognise
 
 from tricel import CompileError, Environment, compile_filter
@@ -165,3 +166,19 @@ def test_a_column_that_cannot_hold_an_attribute_is_refused(spark: SparkSession) 
     frame = spark.createDataFrame([], "id STRING, source STRING, type INT")
     with pytest.raises(LayoutError, match="'type' is integer"):
         recognise(frame.schema)
+
+
+@pytest.mark.parametrize("held", ["data", "parse_json(data) AS data"])
+def test_columns_may_be_called_as_the_variables_of_the_sql(spark: SparkSession, held: str) -> None:
+    row = ("1", "/s", "t", "a", "b", "c", '{"doc": "a", "items": [1, 2]}')
+    schema = "id STRING, source STRING, type STRING, doc STRING, DOC_ STRING, v1 STRING, data STRING"
+    df = spark.createDataFrame([row], schema).selectExpr("id", "source", "type", "doc", "DOC_", "v1", held)
+    for expression in (
+        "data.doc == ce.doc",
+        'data.doc != "b" && ce.doc == "a" && ce.v1 == "c"',
+        'data.items.exists(i, i == 2 && ce.v1 == "c" && ce.doc == data.doc)',
+    ):
+        compiled = compile_filter(expression)
+        assert [True] == [r[0] for r in df.select(column(compiled, df)).collect()], expression
+        many = [Named(str(i), compile_filter(f'ce.type == "t" && {expression}')) for i in range(20)]
+        assert 20 == fan_out(df, many).count(), expression
