@@ -5,7 +5,7 @@ VENV     := .venv
 COMPAT   := .venv-compat
 BIN      := $(VENV)/bin
 FOLDERS  := compiler grammar k8s spark_backend
-BENCHES  := $(filter-out benchmarks/_%,$(wildcard benchmarks/*.py))
+BENCHES  := $(filter-out benchmarks/_% benchmarks/soak.py,$(wildcard benchmarks/*.py))
 DEMO_OUT ?= demo-out
 MEASURED := tests/spark_backend/test_conformance_spark.py tests/spark_backend/test_cel_python.py
 ARGS     ?=
@@ -14,7 +14,7 @@ ARGS     ?=
 spark_env = PYSPARK_PYTHON="$(CURDIR)/$(1)/bin/python" PYSPARK_DRIVER_PYTHON="$(CURDIR)/$(1)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-executors test-cluster nightly check lint format docs dev bench compat clean java
+.PHONY: help demo test test-slow test-executors test-cluster nightly check lint format docs dev bench soak compat clean java
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARGS='extra pytest arguments']"
@@ -61,6 +61,9 @@ dev: ## write .typing/tricel, the links that let mypy, pyright and import-linter
 bench: java $(VENV)/.installed-dev ## run every benchmark and print its table
 	@test -n "$(BENCHES)" || { echo "there is no benchmark in benchmarks/"; exit 1; }
 	@set -e; for script in $(BENCHES); do echo "== $$script"; $(call spark_env,$(VENV)) $(BIN)/python "$$script"; done
+
+soak: java $(VENV)/.installed-dev ## run a stream for MINUTES (30) and watch its memory
+	$(call spark_env,$(VENV)) $(BIN)/python benchmarks/soak.py --minutes $(or $(MINUTES),30)
 
 compat: java $(COMPAT)/.installed ## run the tests once with the oldest supported dependencies
 	$(call spark_env,$(COMPAT)) $(COMPAT)/bin/pytest $(ARGS)

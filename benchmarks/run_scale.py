@@ -14,47 +14,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from _memory import Peak
 from fan_out import Report, filter_text
 
 PARTS = 16
 """Files of events."""
-
-
-@dataclass
-class Peak:
-    """The most memory, in MiB, that the processes of one name held at once, by name; what several share counts once."""
-
-    by_name: dict[str, float] = field(default_factory=dict)
-
-    def look(self, root: int) -> None:
-        """One look at a process and all below it."""
-        found: dict[str, float] = {}
-        for pid in [root, *_below(root)]:
-            try:
-                program = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
-                shares = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
-            except OSError:
-                continue
-            name = "driver" if pid == root else "JVM" if program == "java" else "workers"
-            size = sum(int(line.split()[1]) for line in shares.splitlines() if line.startswith("Pss:"))
-            found[name] = found.get(name, 0.0) + size / 1024
-        for name, size in found.items():
-            self.by_name[name] = max(size, self.by_name.get(name, 0.0))
-
-
-def _below(root: int) -> list[int]:
-    found = []
-    for task in Path(f"/proc/{root}/task").glob("*/children"):
-        try:
-            children = [int(pid) for pid in task.read_text(encoding="utf-8").split()]
-        except OSError:
-            continue
-        for child in children:
-            found += [child, *_below(child)]
-    return found
 
 
 def write_events(folder: Path, count: int, types: int) -> None:

@@ -23,9 +23,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from _memory import Peak, below
 from _plot import log_log
 from fan_out import Report
-from run_scale import Peak, _below
 
 TOOL = Path(sys.executable).parent / "tricel"
 ROWS, POINTS = 12, 200
@@ -126,7 +126,7 @@ class Watch:
 
     def heap(self) -> float | None:
         """MiB that Java's objects take after a collection; None where there is no jcmd."""
-        javas = [pid for pid in _below(self.root) if Path(f"/proc/{pid}/comm").read_text().strip() == "java"]
+        javas = [pid for pid in below(self.root) if Path(f"/proc/{pid}/comm").read_text().strip() == "java"]
         if not javas or not shutil.which("jcmd"):
             return None
         subprocess.run(["jcmd", str(javas[0]), "GC.run"], capture_output=True)
@@ -137,7 +137,7 @@ class Watch:
 
     def open_files(self) -> int:
         """Of all processes."""
-        return sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in (self.root, *_below(self.root)))
+        return sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in (self.root, *below(self.root)))
 
 
 def start(place: Path, *more: str) -> subprocess.Popen[bytes]:

@@ -38,7 +38,7 @@ from .sql import Sql
 MAX_TURNS = 1_000_000
 """Turns that macros in one another may take over the lists of one event, as many as our own evaluator takes steps.
 
-A turn over values of JSON takes Spark some microseconds, so this is some seconds.
+A turn over values of JSON takes Spark up to some twenty microseconds, so this is some twenty seconds at most.
 """
 MAX_READ = 200_000_000
 """Characters that all turns may read again, besides their own elements: some seconds at most."""
