@@ -22,6 +22,7 @@ SPARK_MODULES = frozenset(
         "columns",
         "delivery",
         "errored",
+        "event_texts",
         "events",
         "fallback",
         "fanout",
