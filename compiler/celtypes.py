@@ -46,6 +46,10 @@ JSON = CelType("json")
 numbers as double (protobuf `Value`), which is how `data.n + 1` is known to be an error before any event is seen."""
 
 
+MOST_LEVELS = 8
+"""Levels of a list or map in another of which the checker knows the types."""
+
+
 def list_of(element: CelType) -> CelType:
     """`list(element)`."""
     return CelType("list", (element,))
@@ -102,3 +106,13 @@ def parts(t: CelType) -> tuple[CelType, ...]:
 def is_dynamic(t: CelType) -> bool:
     """Whether the type of a value is known only at evaluation."""
     return t in (DYN, JSON)
+
+
+def shallow(type_: CelType, levels: int = MOST_LEVELS) -> CelType:
+    """The type with what is nested deeper than so many levels left open. A type may hold another twice, and so on."""
+    if isinstance(type_, Record) or not type_.params:
+        return type_
+    if not levels:
+        return DYN
+    params = tuple([shallow(p, levels - 1) for p in type_.params])
+    return type_ if all(a is b for a, b in zip(params, type_.params, strict=True)) else CelType(type_.name, params)

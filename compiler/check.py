@@ -121,8 +121,7 @@ class _Run:
 
     def visit(self, e: Expr, scope: Mapping[str, CelType]) -> CelType:
         """The type of `e`, recorded."""
-        found = self._type(e, scope)
-        self.types[e.id] = found
+        self.types[e.id] = found = t.shallow(self._type(e, scope))
         name = extension_name(e)
         if name is not None and "ce" not in scope and found == t.STRING:
             self.text_extensions.setdefault(name, e)
@@ -335,7 +334,8 @@ class _Run:
                 return None
         except ValueError:  # not the text of a string literal
             return None
-        found = [e.span.start + whole.index(text) + place for place in places(text)]
+        begin = e.span.start + whole.index(text)
+        found = [begin + place for place in places(text)]
         return Span(found[offset], found[offset + 1]) if offset + 1 < len(found) else None
 
     def _comprehension(self, e: Comprehension, scope: Mapping[str, CelType]) -> CelType:

@@ -34,8 +34,10 @@ _SMART_QUOTES = "\u2018\u2019\u201c\u201d"
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _OPEN = {v: k for k, v in _PAIRS.items()}
 _WORDS = {"and": "&&", "or": "||", "not": "!", "AND": "&&", "OR": "||", "NOT": "!"}
+_NEAR = 40
+"""Characters before a mistake among which a slip is looked for."""
 _SKIP = re.compile(
-    r"//[^\n]*|[rRbB]{0,2}(?:\"\"\"(?:.|\n)*?\"\"\"|'''(?:.|\n)*?'''|\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')|[()\[\]{}]"
+    r"//[^\n]*|[rRbB]{0,2}(?:\"\"\"(?:.|\n)*?\"\"\"|'''(?:.|\n)*?'''|\"(?:[^\"\\\n]|\\.)*+\"?|'(?:[^'\\\n]|\\.)*+'?)|[()\[\]{}]"
 )
 
 
@@ -82,7 +84,7 @@ def unexpected_token(text: str, span: Span, expected: frozenset[str]) -> SyntaxP
     if word in _KEYWORDS and expected & {"IDENT", "SELECTOR"}:
         help_ = f'for a field of that name write data["{word}"]; for has() and fields of messages, `{word}`'
         return SyntaxProblem(f"'{word}' is a reserved word{wanted}", span, help_)
-    previous = re.search(r"(\w+)\s*$", text[: span.start])
+    previous = re.search(r"(\w+)\s*$", text[max(span.start - _NEAR, 0) : span.start])
     slip = _WORDS.get(word) or _WORDS.get(previous[1] if previous else "")
     if slip:
         return SyntaxProblem(f"unexpected '{_short(word)}'{wanted}", span, f"did you mean '{slip}'?")

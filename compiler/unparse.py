@@ -108,7 +108,7 @@ def _call(e: Call) -> str:
         return f"{_at(args[0], _OR)} ? {_at(args[1], _OR)} : {_at(args[2], _TERNARY)}"
     if function in (NOT, NEGATE):
         sign = "!" if function == NOT else "-"
-        number = function == NEGATE and isinstance(args[0], Lit) and not _is_negative(args[0])
+        number = function == NEGATE and isinstance(args[0], Lit)
         other = isinstance(args[0], Call) and args[0].function in (NOT, NEGATE) and args[0].function != function
         return f"{sign}({unparse(args[0])})" if number or other else sign + _at(args[0], _UNARY)
     if function in (INDEX, OPTIONAL_INDEX):

@@ -100,3 +100,26 @@ def test_requirements(text: str, attributes: set[str], paths: set[tuple[object, 
     assert attributes == found.attributes
     assert paths == found.paths
     assert whole == found.whole
+
+
+@pytest.mark.parametrize("tail", ["size({}) == 1", "{} == 1", "{} + 1 == 2", "size([{}, {}]) == 1"])
+def test_types_that_hold_one_another_twice_are_not_walked_out(tail: str) -> None:
+    """Each level would double the work, and there are forty."""
+    levels = [f"cel.bind(v{i}, {{'a': v{i - 1}, 'b': v{i - 1}}}, " for i in range(1, 41)]
+    text = f"cel.bind(v0, 1, {''.join(levels)}{tail.format('v40', 'v39')}" + ")" * 41
+    _, diagnostics = check_filter(text)
+    assert {d.code for d in diagnostics} <= {"TRI204", "TRI210", "TRI250"}
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("a" * 90_000 + " == ==", "TRI101"),
+        ("1 1 '" + "\\'" * 45_000, "TRI101"),
+        ("ce.id.matches('" + "(" * 90_000 + "')", "TRI208"),
+    ],
+    ids=["name", "quotes", "pattern"],
+)
+def test_long_mistakes_are_found_in_one_go(text: str, code: str) -> None:
+    _, diagnostics = check_filter(text)
+    assert [code] == [d.code for d in diagnostics]
