@@ -33,7 +33,8 @@ _READ_FAILURE = re.compile(
 # A file that could not be opened or fetched may be sound, and its events are not to be given up.
 _OUT_OF_REACH = re.compile(
     r"[\w.$]*(?:FileNotFound|NoSuchFile|AccessControl|AccessDenied|Interrupt|Timeout|ClosedChannel|BlockMissing"
-    r"|OutOfMemory)\w*\b|java\.net\.|java\.io\.IOException: .*(?:Input/output error|Stale file handle|Too many open files)"
+    r"|OutOfMemory|InvalidToken|RemoteException|StandbyException|SdkClient|AWS)\w*\b|javax?\.net\.|org\.apache\.http\.|java\.io\.IOException: "
+    r".*(?:Input/output error|Stale file handle|Too many open files|Connection reset|Broken pipe|Filesystem closed)"
 )
 
 T = TypeVar("T")
@@ -192,7 +193,7 @@ def _no_texts(spark: SparkSession) -> DataFrame:
 
 def _text(spark: SparkSession, files: Sequence[str], *, whole: bool = False, damaged: bool = False) -> DataFrame:
     # A carriage return alone is white space in JSON and ends no line.
-    reader = spark.read.option("ignoreCorruptFiles", str(damaged).lower())
+    reader = spark.read.options(ignoreCorruptFiles=damaged, ignoreMissingFiles=False)
     names = [literal(f) for f in files]
     texts = reader.text(names, wholetext=True) if whole else reader.text(names, lineSep="\n")
     bom = "startswith(value, decode(X'EFBBBF', 'utf-8'))"
@@ -208,7 +209,8 @@ def _merged(spark: SparkSession, files: Sequence[str]) -> list[tuple[DataFrame, 
     """
 
     def table(some: Sequence[str]) -> DataFrame:
-        read = spark.read.option("mergeSchema", "true").parquet(*(literal(f) for f in some))
+        reader = spark.read.options(mergeSchema=True, ignoreCorruptFiles=False, ignoreMissingFiles=False)
+        read = reader.parquet(*(literal(f) for f in some))
         read.schema  # noqa: B018 - Spark Connect reads nothing before it is asked
         return read
 
@@ -243,7 +245,7 @@ def _json_lines(spark: SparkSession, documents: list[str]) -> set[str]:
         f"try_variant_get({in_a_list('value', salt, checked=checked)}, '$[1]', 'string') IS NULL"
         f" AND exists(split(value, decode(X'0A', 'utf-8')), line -> {an_object})"
     )
-    found = {_plain(row["file"]) for row in lines.select("file").collect()}
+    found = {unquote(_plain(row["file"])) for row in lines.select("file").collect()}
     return {d for d in documents if _plain(d) in found}
 
 
@@ -255,7 +257,8 @@ def _those_that_can_be_read(files: Sequence[str], read: Callable[[list[str]], T]
             return read(sound), damaged
         except (PySparkException, Py4JJavaError) as e:
             named = _read_failure(e)
-            culprits = {f for f in sound if named and _plain(f) == _plain(named)}
+            # Some messages encode the name.
+            culprits = {f for f in sound if named and _plain(f) in (_plain(named), unquote(_plain(named)))}
             if not culprits:
                 raise
             damaged |= culprits
@@ -295,5 +298,5 @@ def _lost_rows(spark: SparkSession, files: Mapping[str, str]) -> DataFrame:
 
 
 def _plain(uri: str) -> str:
-    """One spelling for a file that Spark names in several ways."""
-    return re.sub("^file:/+", "/", unquote(uri))
+    """One spelling for a local file that Spark names in several ways."""
+    return re.sub("^file:/+", "/", uri)

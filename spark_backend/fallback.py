@@ -8,7 +8,7 @@ travels as it is, and a typed column as JSON text that is read back by its types
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -58,9 +58,23 @@ def fallback_outcomes(residuals: Sequence[Residual], native: Column, layout: Lay
         NotNative: where a column that they read cannot travel.
     """
     columns, inputs = _travelling(residuals, layout)
-    attributes = any("ce" in r.needs.roots for r in residuals)
-    given = (tuple(r.job for r in residuals), inputs, attributes)
+    tasks = tuple(_Task(r.job, _positions(r, inputs, layout), "ce" in r.needs.roots) for r in residuals)
+    given = (tasks, inputs)
     return worker_column(_many, given, [native, *(F.when(native != FALSE, c) for c in columns)], "bigint")
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One filter of several in a pass, and which of the inputs are its own."""
+
+    job: Job
+    positions: tuple[int, ...]
+    attributes: bool
+
+
+def _positions(residual: Residual, inputs: Sequence[Input], layout: Layout) -> tuple[int, ...]:
+    own = {(i.kind, i.attribute, i.field) for i in (*inputs_of(residual.needs, layout), *residual.values)}
+    return tuple(n for n, i in enumerate(inputs) if (i.kind, i.attribute, i.field) in own)
 
 
 def _travelling(residuals: Sequence[Residual], layout: Layout) -> tuple[list[Column], tuple[Input, ...]]:
@@ -109,7 +123,8 @@ def inputs_of(needs: Requirements, layout: Layout, *, exact: bool = True) -> tup
         wanted = sorted(needs.attributes | (set(attributes.columns) if whole else set()))
         found = [i for n in wanted if (i := _attribute(n, layout)) is not None]
         if whole and attributes.others is not None:
-            valid = f"transform_values({attributes.others.text}, (k, v) -> try_validate_utf8(v))"
+            present = f"map_filter({attributes.others.text}, (k, v) -> v IS NOT NULL)"
+            valid = f"transform_values({present}, (k, v) -> try_validate_utf8(v))"
             found.append(Input(Form.EXTENSIONS, "", valid))
     for root in sorted({str(p[0]) for p in needs.paths}):
         found.extend(_payload(root, layout))
@@ -177,12 +192,21 @@ def _one(job: Job, inputs: tuple[Input, ...], attributes: bool) -> Callable[...,
     return lambda *columns: pd.Series(_each(_rows(columns), outcome, once=read.comparable), dtype=object)
 
 
-def _many(jobs: tuple[Job, ...], inputs: tuple[Input, ...], attributes: bool) -> Callable[..., Any]:
-    runners, read = [Runner(job) for job in jobs], Reader(inputs, attributes=attributes)
+def _many(tasks: tuple[_Task, ...], inputs: tuple[Input, ...]) -> Callable[..., Any]:
+    runners = [Runner(task.job) for task in tasks]
+    read = Reader(inputs, attributes=any(task.attributes for task in tasks))
+    apart = [Reader([inputs[n] for n in task.positions], attributes=task.attributes) for task in tasks]
 
     def outcomes(row: tuple[Any, ...]) -> int:
-        asked = row[0]
-        return _packed(runners, asked, *read(row[1:])) if asked else 0
+        asked, *values = row
+        if not asked:
+            return 0
+        given, fit = read(values)
+        if given is not None:
+            return _packed(runners, asked, [(given, fit)] * len(tasks))
+        # A value that cannot be read is an error of the filters that read it, and of no other.
+        own = ([values[n] for n in task.positions] for task in tasks)
+        return _packed(runners, asked, [each(v) for each, v in zip(apart, own, strict=True)])
 
     return lambda *columns: pd.Series(_each(_rows(columns), outcomes, once=read.comparable), dtype="int64")
 
@@ -206,9 +230,9 @@ def _each(rows: Iterator[tuple[Any, ...]], judge: Callable[[tuple[Any, ...]], An
     return found
 
 
-def _packed(runners: Sequence[Runner], asked: int, given: Activation | None, fit: bool) -> int:
+def _packed(runners: Sequence[Runner], asked: int, seen: Sequence[tuple[Activation | None, bool]]) -> int:
     found = 0
-    for i, run in enumerate(runners):
+    for i, (run, (given, fit)) in enumerate(zip(runners, seen, strict=True)):
         native = asked >> 2 * i & 3
         holds = run(given, fit=fit) if native != FALSE else False
         if holds is not False:

@@ -14,11 +14,14 @@ _JSON_MEDIA_TYPE = text_literal(r"(?i)\A[^;]*[/+]json[ \t]*(?:;|\z)")
 
 
 def document_variable(key: str, taken: frozenset[str]) -> str:
-    """The variable that stands for a parsed JSON text; none of the columns `taken`, which are in lower case."""
+    """The variable that stands for a parsed JSON text; none of the columns `taken`, which are in lower case.
+
+    Spark does not tell capitals, so they are spelled out.
+    """
     variable = "doc"
     if key != "data":
-        variable += "_" + "".join(c if c.isascii() and c.isalnum() else f"_{ord(c):x}_" for c in key)
-    while variable.lower() in taken:
+        variable += "_" + "".join(c if c.isascii() and (c.islower() or c.isdigit()) else f"_{ord(c):x}_" for c in key)
+    while variable in taken:
         variable += "_"
     return variable
 

@@ -368,3 +368,38 @@ def test_a_failure_names_the_subexpression_that_erred() -> None:
     found = failure.failure({"ce": {"id": "1", "type": "1"}, "data": {"total": 1.0, "items": []}})
     assert found is not None
     assert ("index out of range: 7", "data.items[7]") == (found.text, found.subexpression)
+
+
+def test_a_value_that_cannot_be_read_errs_where_it_is_used_and_nowhere_else(spark: SparkSession) -> None:
+    """Filters that share a pass over few triggers, one of which reads every attribute."""
+    rows = (
+        "map('x', CAST(X'FF' AS STRING))",
+        "map('x', CAST(NULL AS STRING), 'y', 'z')",
+        "map('time_is_odd', 'a')",
+        "CAST(NULL AS MAP<STRING, STRING>)",
+    )
+    selects = [
+        f"SELECT '{i}' AS id, '/s' AS source, 't' AS type, 'aa' AS subject, "
+        f"{'timestamp_seconds(400000000000)' if i == 2 else 'CAST(NULL AS TIMESTAMP)'} AS time, {row} AS extensions"
+        for i, row in enumerate(rows)
+    ]
+    frame = spark.sql(" UNION ALL ".join(selects))
+    filters = {
+        "all": compile_filter("size(ce) > 3"),
+        "one": compile_filter('ce.subject.matches("^(a|aa)+$")'),
+        "absent": compile_filter('!has(ce.x) && ce.subject.matches("^(a|aa)+$")'),
+    }
+    alone = {
+        name: [r[0] for r in frame.orderBy("id").select(column(f, frame)).collect()] for name, f in filters.items()
+    }
+    assert [True] * 4 == alone["one"]
+    assert [None, True, None, True] == alone["all"]
+    together = with_outcomes(frame, filters).orderBy("id").select(*filters).collect()
+    assert alone == {name: [row[name] for row in together] for name in filters}
+
+
+def test_extensions_that_differ_in_capitals_are_two(spark: SparkSession) -> None:
+    entries = """map('fooBar', '{"x": 1}', 'foobar', '{"x": 2}')"""
+    frame = spark.sql(f"SELECT '1' AS id, '/s' AS source, 't' AS type, {entries} AS extensions")
+    assert 1 == where(frame, compile_filter("ce.fooBar.x == 1.0 && ce.foobar.x == 2.0")).count()
+    assert 1 == where(frame, compile_filter("ce.fooBar.x < ce.foobar.x")).count()

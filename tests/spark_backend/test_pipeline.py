@@ -308,6 +308,7 @@ DAMAGES: dict[str, Callable[[Path], Any]] = {
     "b. 100%": cut,
     "rubbish": lambda path: path.write_bytes(b"no table at all"),
     "spoiled": spoil,
+    "with%20sign": spoil,
 }
 
 
@@ -322,12 +323,13 @@ def test_tables_that_are_damaged_are_told_and_the_others_are_read(spark: SparkSe
     events = find_events(spark, folder)
     triggers = [Trigger("odd", "ce.id.endsWith('1')"), Trigger("all", "true")]
     report = run(spark, triggers, events, str(out))
-    assert (20_003, 3, ((DAMAGED_TABLE, 3),)) == (report.read, report.malformed, report.reasons)
+    assert (20_004, 4, ((DAMAGED_TABLE, 4),)) == (report.read, report.malformed, report.reasons)
     assert [("odd", 2_000, 18_000, 0), ("all", 20_000, 0, 0)] == counts(report)
     assert 22_000 == spark.read.parquet(str(out / "delivered")).count()
     bad = spark.read.parquet(str(out / "quarantine")).collect()
-    named = {Path(row["file"].replace("%20", " ")).stem.replace("%25", "%"): row["reason"] for row in bad}
-    assert dict.fromkeys(DAMAGES, DAMAGED_TABLE) == named
+    assert {(Path(f).stem, DAMAGED_TABLE) for f in events.found.tables if Path(f).stem in DAMAGES} == {
+        (Path(row["file"]).stem, row["reason"]) for row in bad
+    }
     assert {None} == {row["text"] for row in bad}
     assert report == replace(dry_run(spark, triggers, events), format=report.format)
     with pytest.raises(RunError, match="cannot be read as Parquet") as e:
@@ -377,6 +379,13 @@ def test_files_that_do_not_go_together(spark: SparkSession, tmp_path: Path) -> N
         assert "apart" in e.value.diagnostic.help
     # What was there is kept where the events cannot be read.
     assert (used / "report.json").exists()
+
+
+@pytest.mark.spark
+def test_names_with_signs_of_encoding(spark: SparkSession, tmp_path: Path) -> None:
+    for name in ("a%20b.json", "a b.json", "c%2fd.json"):
+        (tmp_path / name).write_text(f"{EVENTS[0]}\n{EVENTS[0]}\n")
+    assert 6 == read_events(spark, tmp_path).where("malformed IS NULL").count()
 
 
 OUT_OF_REACH = "java.io.IOException: Input/output error"
