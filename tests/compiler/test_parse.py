@@ -250,7 +250,7 @@ a[?b] a[~?b] a[?~b] a.~?b a~.b [?a] [~?a] [,] {,} a{,} [~,~] [a,] {a:b,} a{b:c,}
 a.`b` a.`in` a.`b`() a.`` has(a.`b`) a{`b`:1} `a` .a{b:1} a.?b.c a.[b] a?.b:.b a?.b a?.b:.5 [a?b:a] [?a?b:a] {a?b:a:b}
 1e400 -1e400 1e308 1e-400 .5 5. 1.e3 0x 0X1f 0xFFu 1U 0123 1_000 1u2 1.5u --1 -~-1 !!a !-a -!a !-1 !--1 !-1.5 -!1
 --9223372036854775808 !-9223372036854775808 r"\" rb"a" Rb"a" br"a" bR"a" bb"a" "a"~"b" "\/" "\400" "\377" b"\400" 1.a
-1.a() 1.0.size() a..b (a)(b) truea true.a true()
+!-1.b !-1.5.b !-1[?a] !-.5[?a] !-1.existsOne(x,true) !-1[0].b() 1.a() 1.0.size() a..b (a)(b) truea true.a true()
 """.split()  # noqa: SIM905
 """Texts at the edges of the grammar; `~` is a blank within one."""
 DIFFERENCES = {
