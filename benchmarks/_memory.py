@@ -17,15 +17,30 @@ class Peak:
         found: dict[str, float] = {}
         for pid in [root, *below(root)]:
             try:
-                program = Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
                 shares = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="utf-8")
-            except OSError:
+            except OSError:  # it has ended
                 continue
-            name = "driver" if pid == root else "JVM" if program == "java" else "workers"
+            name = "driver" if pid == root else "JVM" if program(pid) == "java" else "workers"
             size = sum(int(line.split()[1]) for line in shares.splitlines() if line.startswith("Pss:"))
             found[name] = found.get(name, 0.0) + size / 1024
         for name, size in found.items():
             self.by_name[name] = max(size, self.by_name.get(name, 0.0))
+
+
+def program(pid: int) -> str:
+    """What a process runs; empty where it has ended."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8").strip()
+    except OSError:
+        return ""
+
+
+def open_files(pid: int) -> int:
+    """How many files a process has open; none where it has ended."""
+    try:
+        return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+    except OSError:
+        return 0
 
 
 def below(root: int) -> list[int]:

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from _memory import Peak, below
+from _memory import Peak, below, open_files, program
 from _plot import log_log
 from fan_out import Report
 
@@ -126,7 +126,7 @@ class Watch:
 
     def heap(self) -> float | None:
         """MiB that Java's objects take after a collection; None where there is no jcmd."""
-        javas = [pid for pid in below(self.root) if Path(f"/proc/{pid}/comm").read_text().strip() == "java"]
+        javas = [pid for pid in below(self.root) if program(pid) == "java"]
         if not javas or not shutil.which("jcmd"):
             return None
         subprocess.run(["jcmd", str(javas[0]), "GC.run"], capture_output=True)
@@ -137,7 +137,7 @@ class Watch:
 
     def open_files(self) -> int:
         """Of all processes."""
-        return sum(len(os.listdir(f"/proc/{pid}/fd")) for pid in (self.root, *below(self.root)))
+        return sum(map(open_files, (self.root, *below(self.root))))
 
 
 def start(place: Path, *more: str) -> subprocess.Popen[bytes]:
@@ -260,7 +260,7 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.keep:
         asked.keep.mkdir(parents=True)
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name:
         shown, watch = soak(asked.keep or Path(name), asked)
     print(shown)
     for name, points in sorted(watch.lines.items()):

@@ -22,9 +22,10 @@ from .event_texts import canonical, in_a_list, parse_documents, parse_lines
 from .failure import RunError
 from .files import Inputs, find_inputs, literal
 from .frames import takes_unpaired_surrogates
-from .malformed import CORRUPT, DAMAGED_TABLE, NO_EVENTS
+from .malformed import CORRUPT, DAMAGED_TABLE, NO_EVENTS, UNFIT_TABLE
 from .sql import name as quoted
 
+_ONE_NAME = "COLUMN_ALREADY_EXISTS"
 _WITHOUT_IT = "mend it, or put an empty file in its place"
 _READ_FAILURE = re.compile(
     r"FAILED_READ_FILE\.(?:NO_HINT|CANNOT_READ_FILE_FOOTER)\].*? while reading file (.*?)\. +"
@@ -36,6 +37,11 @@ _OUT_OF_REACH = re.compile(
     r"|OutOfMemory|InvalidToken|RemoteException|StandbyException|SdkClient|AWS)\w*\b|javax?\.net\.|org\.apache\.http\.|java\.io\.IOException: "
     r".*(?:Input/output error|Stale file handle|Too many open files|Connection reset|Broken pipe|Filesystem closed)"
 )
+
+_WRITTEN = ("trigger", "outcome", "error", "subexpression")
+"""Columns that a run adds to events."""
+_READER = {"malformed": "string", "raw": "binary", "event": "string", "file": "string"}
+"""Columns of the canonical table about the text, with their types: a table may have them already."""
 
 T = TypeVar("T")
 
@@ -122,23 +128,28 @@ class EventFiles:
         """The tables in the Parquet files, and why other files give none."""
         files = self.found.tables
 
-        def read(sound: Sequence[str]) -> list[tuple[DataFrame, list[str]]]:
-            tables = _merged(self.spark, sound)
+        def read(sound: Sequence[str]) -> tuple[list[tuple[DataFrame, list[str]]], list[str]]:
+            tables, unfit = _merged(self.spark, sound, self._takes)
             for table, _ in tables if verified else ():
                 table.write.format("noop").mode("overwrite").save()
-            return tables
+            return tables, unfit
 
         found, damaged = _those_that_can_be_read(files, read)
-        lost = dict.fromkeys(damaged, DAMAGED_TABLE)
+        groups, unfit = found or ([], [])
+        if unfit and not self.apart:
+            raise RunError("TRI601", "two columns of this table have one name", unfit[0], "Spark knows no capitals")
+        lost = {**dict.fromkeys(damaged, DAMAGED_TABLE), **dict.fromkeys(unfit, UNFIT_TABLE)}
         tables = []
-        for table, names in found or ():
-            missing = [name for name in ("id", "source", "type") if name not in table.columns]
+        for table, names in groups:
+            missing = _missing(table)
             if missing and not self.apart:
                 message = f"the table has no column {' and no '.join(repr(m) for m in missing)}"
                 help_ = "a table of events has columns named after the CloudEvents attributes"
                 raise RunError("TRI601", message, names[0], help_)
             if missing:
                 lost |= dict.fromkeys(names, NO_EVENTS)
+            elif self.apart and _unfit(table):
+                lost |= dict.fromkeys(names, UNFIT_TABLE)
             else:
                 tables.append((table, names[0]))
         if len(tables) > 1 and not self.apart:
@@ -146,9 +157,19 @@ class EventFiles:
             raise RunError("TRI601", message, tables[1][1], f"read it apart from '{tables[0][1]}'")
         return [table for table, _ in tables], lost
 
+    def _takes(self, table: DataFrame) -> bool:
+        return not _missing(table) and not (self.apart and _unfit(table))
+
 
 def complete(events: DataFrame) -> DataFrame:
-    """`events` with the reader's columns about the text, where a table has none."""
+    """`events` with the reader's columns about the text, where a table has none.
+
+    Raises RunError (TRI601) for a column that the run would write itself, and for one of the reader's of another type.
+    """
+    unfit = _unfit(events)
+    if unfit:
+        message = f"the events have a column '{unfit}', and a run has a use of its own for that name"
+        raise RunError("TRI601", message, help="give the column another name")
     for name, sql in (("malformed", "CAST(NULL AS STRING)"), ("raw", "CAST(NULL AS BINARY)")):
         if name not in events.columns:
             events = events.withColumn(name, fn.expr(sql))
@@ -156,6 +177,19 @@ def complete(events: DataFrame) -> DataFrame:
         row = [fn.col(quoted(c)) for c in events.columns if c not in ("malformed", "raw")]
         events = events.withColumn("event", fn.to_json(fn.struct(*row)))
     return events if "file" in events.columns else events.withColumn("file", fn.lit(None).cast("string"))
+
+
+def _missing(table: DataFrame) -> list[str]:
+    return [name for name in ("id", "source", "type") if name not in table.columns]
+
+
+def _unfit(table: DataFrame) -> str:
+    """A column that events in a run cannot have; empty where there is none."""
+    for f in table.schema.fields:
+        name, type_ = f.name.lower(), f.dataType.typeName()
+        if name in _WRITTEN or _READER.get(name, type_) != type_:
+            return f.name
+    return ""
 
 
 def tells_of_damage(e: BaseException) -> bool:
@@ -202,10 +236,15 @@ def _text(spark: SparkSession, files: Sequence[str], *, whole: bool = False, dam
     )
 
 
-def _merged(spark: SparkSession, files: Sequence[str]) -> list[tuple[DataFrame, list[str]]]:
-    """The files as one table with the columns of all, or as many as there are sets of columns that do not go together.
+def _merged(
+    spark: SparkSession, files: Sequence[str], takes: Callable[[DataFrame], bool]
+) -> tuple[list[tuple[DataFrame, list[str]]], list[str]]:
+    """The files as one table with the columns of all, where that can be had and `takes` takes it.
 
-    Every footer is read. Files without a byte are in no table.
+    Otherwise as many tables as there are sets of columns, so that a file is not lost for what another one has.
+
+    Beside them the files that are no table to Spark, for two columns have one name. Every footer is read. Files without
+    a byte are in neither.
     """
 
     def table(some: Sequence[str]) -> DataFrame:
@@ -218,20 +257,25 @@ def _merged(spark: SparkSession, files: Sequence[str]) -> list[tuple[DataFrame, 
         return "UNABLE_TO_INFER_SCHEMA" in str(e)
 
     try:
-        return [(table(files), list(files))]
+        whole = table(files)
+        if len(files) == 1 or takes(whole):
+            return [(whole, list(files))], []
     except (PySparkException, Py4JJavaError) as e:
         if nothing(e):
-            return []
-        if "CANNOT_MERGE_SCHEMAS" not in str(e):
+            return [], []
+        if "CANNOT_MERGE_SCHEMAS" not in str(e) and _ONE_NAME not in str(e):
             raise
+    unfit = []
     alike: dict[str, list[str]] = {}
     for file in files:
         try:
             alike.setdefault(table([file]).schema.json(), []).append(file)
         except (PySparkException, Py4JJavaError) as e:
-            if not nothing(e):
+            if _ONE_NAME in str(e):
+                unfit.append(file)
+            elif not nothing(e):
                 raise
-    return [(table(group), group) for group in alike.values()]
+    return [(table(group), group) for group in alike.values()], unfit
 
 
 def _json_lines(spark: SparkSession, documents: list[str]) -> set[str]:

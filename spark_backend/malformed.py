@@ -8,6 +8,7 @@ NOT_OBJECT = "not a JSON object"
 CORRUPT = "the file is damaged: what follows the lines read from it is lost"
 DAMAGED_TABLE = "the file cannot be read as Parquet: none of its rows is taken"
 NO_EVENTS = "the file is a table without a column 'id', 'source' or 'type'"
+UNFIT_TABLE = "the file is a table with a column of a name that a run writes itself, or with two columns of one name"
 NOT_TIME = "'time' is not an RFC 3339 timestamp"
 EXTENSION_NAME = "an extension attribute's name has other characters than a-z and 0-9"
 EXTENSION_ARRAY = "an extension attribute is an array"
@@ -44,6 +45,7 @@ REASONS: tuple[str, ...] = (
     CORRUPT,
     DAMAGED_TABLE,
     NO_EVENTS,
+    UNFIT_TABLE,
     *(fault(name) for name in REQUIRED for fault in (missing, not_string, empty)),
     NOT_VERSION,
     *map(not_string, OPTIONAL),

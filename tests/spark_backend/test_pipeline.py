@@ -18,7 +18,7 @@ pytest.importorskip("pyspark")
 from tricel.spark_backend import delivery
 from tricel.spark_backend.events import find_events, read_events
 from tricel.spark_backend.failure import RunError
-from tricel.spark_backend.malformed import CORRUPT, DAMAGED_TABLE
+from tricel.spark_backend.malformed import CORRUPT, DAMAGED_TABLE, NO_EVENTS, UNFIT_TABLE
 from tricel.spark_backend.pipeline import ErrorCount, RunReport, TriggerCounts, dry_run, run
 from tricel.spark_backend.session import java_version
 
@@ -379,6 +379,43 @@ def test_files_that_do_not_go_together(spark: SparkSession, tmp_path: Path) -> N
         assert "apart" in e.value.diagnostic.help
     # What was there is kept where the events cannot be read.
     assert (used / "report.json").exists()
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"trigger": "x"}, "a column 'trigger'"),
+        ({"Error": "x"}, "a column 'Error'"),
+        ({"malformed": True}, "a column 'malformed'"),
+        ({"color": "x", "Color": "y"}, "two columns"),
+    ],
+    ids=["written", "capital", "type", "twice"],
+)
+def test_columns_that_a_run_cannot_take(
+    spark: SparkSession, tmp_path: Path, columns: dict[str, Any], message: str
+) -> None:
+    folder = tmp_path / "in"
+    table(folder / "a.parquet", 0, **columns)
+    with pytest.raises(RunError, match=message) as e:
+        run(spark, [Trigger("all", "true")], find_events(spark, folder), str(tmp_path / "out"))
+    assert "TRI601" == e.value.diagnostic.code
+    table(folder / "b.parquet", 10)
+    apart = replace(find_events(spark, folder), apart=True)
+    report = run(spark, [Trigger("all", "true")], apart, str(tmp_path / "out"))
+    assert (11, 1, ((UNFIT_TABLE, 1),)) == (report.read, report.malformed, report.reasons)
+
+
+@pytest.mark.spark
+def test_a_table_whose_columns_have_capitals_takes_none_with_it(spark: SparkSession, tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    table(tmp_path / "in" / "b.parquet", 0)
+    pq.write_table(pa.table({"ID": ["1"], "source": ["s"], "type": ["t"]}), tmp_path / "in" / "a.parquet")
+    apart = replace(find_events(spark, tmp_path / "in"), apart=True)
+    report = run(spark, [Trigger("all", "true")], apart, str(tmp_path / "out"))
+    assert (11, 1, ((NO_EVENTS, 1),)) == (report.read, report.malformed, report.reasons)
 
 
 @pytest.mark.spark
