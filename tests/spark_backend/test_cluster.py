@@ -20,7 +20,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from filter_sets import Named
 
 pytest.importorskip("pyspark")
 
@@ -29,7 +28,7 @@ from tricel.spark_backend import column, fan_out, where
 from tricel.spark_backend.errored import with_failures
 from tricel.spark_backend.worker import _self_contained
 
-from tricel import compile_filter
+from tricel import CompiledFilter, compile_filter
 from tricel.bundle import write_bundle, write_environment
 
 if TYPE_CHECKING:
@@ -55,6 +54,14 @@ FALLBACK = [
 COMPILED = ("cel-expr-python", "google-re2", "numpy", "pandas", "pyarrow", "python-dateutil", "pytz", "six", "tzdata")
 NO_ENGINE = tuple(n for n in COMPILED if n != "cel-expr-python")
 NOTHING = tuple(n for n in NO_ENGINE if n != "google-re2")
+
+
+@dataclass(frozen=True)
+class Named:
+    """A compiled filter with a name. The module is a script too, which has no other test module at hand."""
+
+    id: str
+    compiled: CompiledFilter
 
 
 def events(spark: SparkSession) -> DataFrame:
