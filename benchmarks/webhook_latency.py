@@ -24,6 +24,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from _memory import below
 from rich.console import Console
 from rich.table import Table
 from tricel.k8s.certificates import write_certificates
@@ -156,12 +157,6 @@ def start(folder: Path) -> tuple[subprocess.Popen[bytes], int]:
     return process, int(json.loads(line)["port"])
 
 
-def processes(pid: int) -> list[int]:
-    """A process and those that it started, in order."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(each for child in children for each in processes(int(child)))]
-
-
 def memory(pid: int) -> float:
     """Resident MB of a process; pages that it shares count too."""
     return int(Path(f"/proc/{pid}/status").read_text().split("VmRSS:")[1].split()[0]) / 1024
@@ -194,7 +189,7 @@ def show_memory(server: int, port: int, context: ssl.SSLContext, total: int) -> 
     after some 40,000 reviews of each: until then they grow.
     """
     tenth = total // 10
-    pids = processes(server)
+    pids = [server, *below(server)]
     found: list[list[float]] = []
     print(",".join(["reviews", "a second", *(f"{name} MB" for name in names_of(pids))]), flush=True)
     for turn in range(10):
@@ -202,7 +197,7 @@ def show_memory(server: int, port: int, context: ssl.SSLContext, total: int) -> 
         begin = time.perf_counter()
         asyncio.run(load(port, context, 16, requests, 1e9))
         rate = tenth / (time.perf_counter() - begin)
-        assert pids == processes(server), "a process has ended"
+        assert pids == [server, *below(server)], "a process has ended"
         found.append([memory(pid) for pid in pids])
         print(",".join([str((turn + 1) * tenth), f"{rate:.0f}", *(f"{mb:.1f}" for mb in found[-1])]), flush=True)
     growth = [slope(values[5:]) / tenth * 100_000 for values in map(list, zip(*found, strict=True))]

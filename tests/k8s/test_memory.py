@@ -47,6 +47,9 @@ SHAPES: tuple[Shape, ...] = (*(lambda n, cel=cel: {"filter": {"expression": cel(
 ROUND, ROUNDS = 20, 25
 """Reviews in a round, and rounds: what each review leaves is left in every round, and what is loaded once is not."""
 
+LEAST = 0.5
+"""Blocks of a review: what keeps anything of each keeps at least one."""
+
 
 def bodies(shape: Shape, round_: int) -> list[bytes]:
     """Reviews that nobody has asked for before."""
@@ -66,8 +69,8 @@ def caches() -> list[Any]:
     return [each for each in found if str(each.__module__).startswith("tricel.")]
 
 
-def leaves_nothing(work: Callable[[int], object]) -> bool:
-    """Whether there is a round after which no more memory is in use than before, apart from what bounded caches keep."""
+def least_growth(work: Callable[[int], object]) -> float:
+    """How many blocks of memory a review leaves in the round that leaves fewest, apart from what bounded caches keep."""
     work(0)
     bounded = [cache for cache in caches() if cache.cache_parameters()["maxsize"] is not None]
 
@@ -79,14 +82,15 @@ def leaves_nothing(work: Callable[[int], object]) -> bool:
         gc.collect()
         return sys.getallocatedblocks()
 
-    before = kept()
+    before, found = kept(), []
     for round_ in range(1, ROUNDS + 1):
         work(round_)
         after = kept()
-        if (after - before) / ROUND < 0.5:
-            return True
+        found.append((after - before) / ROUND)
+        if found[-1] < LEAST:
+            break
         before = after
-    return False
+    return min(found)
 
 
 def test_every_cache_has_a_bound() -> None:
@@ -100,7 +104,7 @@ def test_every_cache_has_a_bound() -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 def test_nothing_else_is_kept_of_a_review(shape: Shape) -> None:
-    assert leaves_nothing(lambda round_: outcomes(shape, round_))
+    assert least_growth(lambda round_: outcomes(shape, round_)) < LEAST
 
 
 @pytest.mark.parametrize("memory", [[], set()])
@@ -113,7 +117,7 @@ def test_what_is_kept_shows(memory: Any) -> None:
         for body in bodies(SHAPES[0], round_):
             keep(body)
 
-    assert not leaves_nothing(remembers)
+    assert least_growth(remembers) >= LEAST
 
 
 def test_a_client_makes_no_series(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from conftest import REPOSITORY, conformance
 from event_lines import CASES, deep, event
 from tricel.compiler.diagnostics import Diagnostic
 from tricel.spark_backend import malformed as ev
@@ -25,9 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-ROOT = Path(__file__).resolve().parents[2]
-CONFORMANCE = Path(os.environ.get("TRICEL_CONFORMANCE", ROOT.parent / "shared" / "conformance"))
-DATA = Path(os.environ.get("TRICEL_DATA", CONFORMANCE.parent / "data"))
+DATA = Path(os.environ.get("TRICEL_DATA", REPOSITORY.parent / "shared" / "data"))
 
 
 def seen(row: Row) -> dict[str, Any]:
@@ -198,10 +197,8 @@ def test_payloads_of_every_depth(spark: SparkSession, tmp_path: Path) -> None:
 
 
 def test_examples_of_the_specification(spark: SparkSession, tmp_path: Path) -> None:
-    source = CONFORMANCE / "cloudevents_spec_json_examples.json"
-    if not source.exists():
-        pytest.skip("no shared vectors: set TRICEL_CONFORMANCE")
-    values = [case["value"] for case in json.loads(source.read_text()) if "subscriptions" not in case["file"]]
+    examples = conformance("cloudevents_spec_json_examples.json")
+    values = [case["value"] for case in examples if "subscriptions" not in case["file"]]
     for i, value in enumerate(values):
         write(tmp_path / f"{i:02d}.json", json.dumps(value, indent=2))
     rows = read(spark, tmp_path)
@@ -227,7 +224,7 @@ def test_real_events_are_all_well_formed(spark: SparkSession) -> None:
 
 
 def test_the_examples_of_this_project(spark: SparkSession) -> None:
-    rows = read(spark, ROOT / "examples" / "events")
+    rows = read(spark, REPOSITORY / "examples" / "events")
     assert 63 == len(rows)
     reasons = sorted(r["malformed"] for r in rows if r["malformed"])
     assert ["'id' is empty", ev.NOT_TIME, ev.NOT_JSON, ev.NOT_JSON] == reasons
