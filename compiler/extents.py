@@ -87,25 +87,38 @@ def made_list(low: int, count: int, items: Extent, keys: Extent | None = None) -
 
 
 def wider(a: Extent, b: Extent) -> Extent:
-    """An extent that holds values of both."""
-    return Extent(
-        min(a.low, b.low),
-        max(a.text, b.text),
-        max(a.count, b.count),
-        max(a.weight, b.weight),
-        _wider_part(a.items, b.items, a, b),
-        _wider_part(a.keys, b.keys, a, b),
-        max(a.fresh, b.fresh),
-    )
+    """An extent that holds values of both. One extent may be part of another in many places: each pair is met once."""
+    return _wider(a, b, {})
 
 
-def _wider_part(a: Extent | None, b: Extent | None, whole_a: Extent, whole_b: Extent) -> Extent | None:
+_Met: TypeAlias = dict[tuple[int, int], "Extent"]
+"""What was found for two extents, by their identities."""
+
+
+def _wider(a: Extent, b: Extent, met: _Met) -> Extent:
+    if a is b:
+        return a
+    found = met.get((id(a), id(b)))
+    if found is None:
+        found = met[id(a), id(b)] = Extent(
+            min(a.low, b.low),
+            max(a.text, b.text),
+            max(a.count, b.count),
+            max(a.weight, b.weight),
+            _wider_part(a.items, b.items, (a, b), met),
+            _wider_part(a.keys, b.keys, (a, b), met),
+            max(a.fresh, b.fresh),
+        )
+    return found
+
+
+def _wider_part(a: Extent | None, b: Extent | None, wholes: tuple[Extent, Extent], met: _Met) -> Extent | None:
     """The parts of two containers; of one that is no container at all, none."""
     if a is not None and b is not None:
-        return a if a == b else wider(a, b)
-    if a is not None and whole_b.count == 0:
+        return _wider(a, b, met)
+    if a is not None and wholes[1].count == 0:
         return a
-    return b if whole_a.count == 0 else None
+    return b if wholes[0].count == 0 else None
 
 
 def element_of(holder: Extent) -> Extent:

@@ -48,7 +48,7 @@ from .nodes import (
     disjunction,
 )
 from .source import Source, Span
-from .syntax_help import RESERVED, unexpected_character, unexpected_token
+from .syntax_help import RESERVED, unclosed_string, unexpected_character, unexpected_token
 
 _ONE, _TWO = 1, 2
 _QUANTIFIER = {2: (_ONE, False), 3: (_TWO, False)}
@@ -142,7 +142,10 @@ class _Run:
     def syntax_error(self, e: UnexpectedInput) -> None:
         """What was not expected, in words."""
         text = self.source.text
-        if isinstance(e, UnexpectedCharacters):
+        opened = _three_quotes(text, e)
+        if opened is not None:
+            found = unclosed_string(text, opened, 3)
+        elif isinstance(e, UnexpectedCharacters):
             found = unexpected_character(text, e.pos_in_stream or 0)
         elif isinstance(e, UnexpectedToken) and e.token.type != "$END":
             start = e.token.start_pos or 0
@@ -151,6 +154,16 @@ class _Run:
             end = len(text.rstrip())
             found = unexpected_token(text, Span(end, end), frozenset(getattr(e, "expected", ())))
         self.report("TRI101", found.message, found.span, found.help)
+
+
+def _three_quotes(text: str, e: UnexpectedInput) -> int | None:
+    """Where a string with three quotes begins that does not end, so that two of them were read as a string."""
+    at = e.token.start_pos if isinstance(e, UnexpectedToken) else e.pos_in_stream
+    before = getattr(e, "token_history", None)
+    if not before or at is None or before[-1].end_pos != at or before[-1].type not in ("STRING", "BYTES"):
+        return None
+    read = str(before[-1])
+    return before[-1].start_pos if text[at : at + 1] == read[-1] and read.lstrip("rRbB") == read[-1] * 2 else None
 
 
 class _Active(threading.local):
@@ -338,7 +351,7 @@ class _Builder(Transformer[Token, Any]):
         return _made(parts, Call, self._unreserved(parts[1]), _inner(parts))
 
     def message(self, parts: list[_Child]) -> Expr:
-        name = _qualified(parts[0])
+        name = _qualified(parts[0], _ACTIVE.run.source.text)
         if name is None:
             _ACTIVE.run.report("TRI104", "a message begins with its type's name", parts[0].span)
             return _nothing(parts)
@@ -434,13 +447,13 @@ def _name(token: Token) -> str:
     return str(token).strip("`")
 
 
-def _qualified(e: Expr) -> str | None:
-    """The dotted name that `a.b.c` is; None for any other expression."""
+def _qualified(e: Expr, text: str) -> str | None:
+    """The dotted name that `a.b.c` is; None for any other expression, and for one in parentheses or backquotes."""
     names: list[str] = []
-    while isinstance(e, Select):
+    while isinstance(e, Select) and not e.optional and text[e.span.end - 1] not in "`)":
         names.append(e.field)
         e = e.operand
-    if not isinstance(e, Ident):
+    if not isinstance(e, Ident) or text[e.span.end - 1] == ")":
         return None
     return ("." if e.absolute else "") + ".".join((e.name, *reversed(names)))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .celtypes import Record
 from .environment import Environment
-from .nodes import Bind, Call, Comprehension, Expr, Has, Ident, Lit, LitKind, Select, children, variables
+from .nodes import INDEX, Bind, Call, Comprehension, Expr, Has, Ident, Lit, LitKind, Select, children, variables
 
 Path = tuple[str | int, ...]
 
@@ -52,17 +52,21 @@ def requirements(exprs: Iterable[Expr], environment: Environment) -> Requirement
     return Requirements(attributes, paths, whole)
 
 
-def constant_path(e: Expr) -> tuple[Expr, Path]:
-    """`e` as a base and the constant keys and indexes selected from it, outermost last."""
+def constant_path(e: Expr, *, through_optionals: bool = False) -> tuple[Expr, Path]:
+    """`e` as a base and the constant keys and indexes selected from it, outermost last.
+
+    `through_optionals`: an optional selection counts as one, too.
+    """
     keys: list[str | int] = []
     while True:
         match e:
-            case Select(operand=operand, field=field, optional=False):
+            case Select(operand=operand, field=field, optional=optional) if not optional or through_optionals:
                 keys.append(field)
                 e = operand
             case Call(
-                function="_[_]", args=(operand, Lit(kind=LitKind.STRING | LitKind.INT, value=str() | int() as key))
-            ):
+                function="_[_]" | "_[?_]" as function,
+                args=(operand, Lit(kind=LitKind.STRING | LitKind.INT, value=str() | int() as key)),
+            ) if function == INDEX or through_optionals:
                 keys.append(key)
                 e = operand
             case _:
@@ -71,7 +75,7 @@ def constant_path(e: Expr) -> tuple[Expr, Path]:
 
 def _collect(e: Expr, environment: Environment, bound: frozenset[str], found: set[Path]) -> None:
     inner = Select(e.operand, e.field) if isinstance(e, Has) else e
-    base, keys = constant_path(inner)
+    base, keys = constant_path(inner, through_optionals=True)
     if isinstance(base, Ident):
         if (base.absolute or base.name not in bound) and environment.root(base.name) is not None:
             found.add((base.name, *keys))

@@ -50,13 +50,19 @@ class SyntaxProblem:
     help: str = ""
 
 
+def unclosed_string(text: str, start: int, quotes: int = 1) -> SyntaxProblem:
+    """A string that begins at `start`, with one quote or three, and does not end."""
+    end = text.find("\n", start)
+    place = Span(start, end if end >= 0 else len(text))
+    shown = "the quote" if quotes == 1 else "the three quotes"
+    return SyntaxProblem("the string is not closed", place, f"end it with {shown} that it begins with")
+
+
 def unexpected_character(text: str, at: int) -> SyntaxProblem:
     """A character that begins nothing in CEL."""
     c, span = text[at], Span(at, at + 1)
     if c in "\"'" or text[at : at + 2].lower() in ("b'", 'b"', "r'", 'r"'):
-        end = text.find("\n", at)
-        place = Span(at, end if end >= 0 else len(text))
-        return SyntaxProblem("the string is not closed", place, "end it with the quote that it begins with")
+        return unclosed_string(text, at)
     if c in _SMART_QUOTES:
         return SyntaxProblem("a typographic quote is not a quote in CEL", span, "use ' or \"")
     if c == "=":

@@ -48,6 +48,8 @@ _BINARY = {
     **dict.fromkeys((ADD, SUBTRACT), _ADDITION),
     **dict.fromkeys((MULTIPLY, DIVIDE, MODULO), _MULTIPLICATION),
 }
+_MACROS = frozenset({"has"})
+"""Macros that are called as functions are: a function of that name is told apart by a leading dot."""
 _SELECTOR = re.compile(r"(?!(?:true|false|null|in)\b)[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
@@ -116,7 +118,8 @@ def _call(e: Call) -> str:
     if function in _BINARY:
         level = _BINARY[function]
         return f"{_at(args[0], level)} {spelling(function)} {_at(args[1], level + 1)}"
-    return f"{function}({', '.join(map(unparse, args))})"
+    dot = "." if function in _MACROS else ""
+    return f"{dot}{function}({', '.join(map(unparse, args))})"
 
 
 def _at(e: Expr, level: int) -> str:

@@ -29,7 +29,7 @@ from tricel.compiler.nodes import (
 )
 
 from . import dynamic, equality, made, membership, selection, special
-from .capability import reason_for
+from .capability import OPTIONAL, reason_for
 from .lowerings import NATIVE
 from .reasons import NotNative
 from .sql import Sql, boolean, deepest, joined, literal
@@ -63,7 +63,7 @@ def call(lowering: Lowering, e: Call, scope: dict[str, Sql]) -> Sql:
     if e.function == INDEX:
         return selection.index(lowering, e, args, scope)
     if e.function == OPTIONAL_INDEX:
-        raise NotNative("optional values")
+        raise NotNative(OPTIONAL)
     if e.function == IN:
         return membership.contains(lowering, args[0], args[1], scope)
     rows = lowering.checked.overloads.get(e.id, ())

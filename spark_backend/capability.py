@@ -51,6 +51,10 @@ IN_THE_WALK = {
     },
     "list_join": "",
     "list_join_string": "",
+    **{
+        f"optional_{overload}": "of a field, or a key written out, and where no optional is kept"
+        for overload in ("of", "none", "hasValue", "value", "or_optional", "orValue_value")
+    },
 }
 """Overloads that `lower` handles itself, each with its condition."""
 
@@ -61,7 +65,7 @@ _REASONS = {
     "double_to_string": "Java before 19 does not always find a double's shortest text, which is CEL's",
 }
 
-_OPTIONAL = "optional values are not lowered yet"
+OPTIONAL = "an optional has no form in SQL; only fields are selected without making one"
 _DOUBLES = "functions of doubles are not lowered yet"
 _BITS = "bitwise functions are not lowered yet"
 _SHIFT = "Spark takes the number of places modulo 64, so that 64 places move nothing"
@@ -94,8 +98,8 @@ _EXTENSIONS = {
     "sort": "sort_array() does not take values of unknown types, and orders NaN",
     "distinct": "array_distinct() takes NaN to equal itself, and does not compare numbers across types",
     "list_reverse": _LISTS,
-    "first": _OPTIONAL,
-    "last": _OPTIONAL,
+    "first": OPTIONAL,
+    "last": OPTIONAL,
     "lists.range": _LISTS,
     "sets.contains": _SETS,
     "sets.equivalent": _SETS,
@@ -118,7 +122,7 @@ def reason_for(overload_id: str) -> str:
     if overload_id in _REASONS:
         return _REASONS[overload_id]
     if overload_id.startswith("optional_"):
-        return _OPTIONAL
+        return OPTIONAL
     if "uint64" in overload_id:
         return _UINT
     if "bytes" in overload_id:

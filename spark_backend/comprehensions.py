@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tricel.compiler import celtypes as t
-from tricel.compiler.nodes import Comprehension, Expr, Ident, MacroKind, walk
+from tricel.compiler.names import TYPE_NAMES
+from tricel.compiler.nodes import Comprehension, Expr, Ident, MacroKind
 
 from . import dynamic, made
 from .reasons import NotNative
 from .sparktypes import SparkType
 from .sql import Sql, boolean, deepest, literal
-from .turns import MAX_READ, MAX_TURNS, Again, ranged_again, read_again, weight
+from .turns import MAX_READ, MAX_TURNS, Again, names, turns, weight
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -31,8 +32,9 @@ def comprehension(lowering: Lowering, e: Comprehension, scope: dict[str, Sql]) -
     """
     if e.second or e.macro not in _NATIVE:
         raise NotNative(f"the macro '{e.macro}' with {'two variables' if e.second else 'its own kind of result'}")
-    sizes = [size for again in ranged_again(e) if (size := _size(lowering, again, scope))]
-    reads = [again for again in read_again(e) if not lowering.in_turns or _names_of(again) & scope.keys()]
+    found = turns(e, TYPE_NAMES - scope.keys() - {name for name, _ in lowering.checked.environment.roots})
+    sizes = [size for again in found.ranged if (size := _size(lowering, again, scope))]
+    reads = [again for again in found.read if not lowering.in_turns or names(again.value) & scope.keys()]
     source = _range(lowering, e.range, scope)
     return lowering.let(source, lambda s: _guarded(lowering, e, s, (sizes, reads), scope))
 
@@ -72,10 +74,6 @@ def _size(lowering: Lowering, e: Expr, scope: dict[str, Sql]) -> str:
     return f"coalesce(array_size({ranged}), 0)" if ranged else ""
 
 
-def _names_of(again: Again) -> set[str]:
-    return {n.name for n in walk(again.value) if isinstance(n, Ident)}
-
-
 def _few_turns(items: Sql, sizes: Sequence[str]) -> str:
     """Whether macros in one another take no more than `MAX_TURNS` turns."""
     most = sizes[0] if len(sizes) == 1 else f"greatest({', '.join(sizes)})"
@@ -85,9 +83,8 @@ def _few_turns(items: Sql, sizes: Sequence[str]) -> str:
 def _little(lowering: Lowering, e: Comprehension, items: Sql, again: Again, scope: dict[str, Sql]) -> str:
     """Whether a value that turns read again is little, all turns together; empty where it is short in any case."""
     if not again.ranges or (again.value == _EVENT and "ce" not in scope):
-        return (
-            ""  # read as often as a list written in the filter has elements; or asked for a name, which reads nothing
-        )
+        # read as often as a list written in the filter has elements; or asked for a name, which reads nothing
+        return ""
     size = weight(items if again.value is e.range else lowering.lower(again.value, scope), again.use)
     if not size:
         return ""

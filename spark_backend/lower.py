@@ -28,6 +28,7 @@ from tricel.compiler.nodes import (
 )
 
 from . import calls, dynamic, made, selection
+from .capability import OPTIONAL
 from .comprehensions import comprehension
 from .layout import Layout
 from .reasons import NotNative
@@ -152,7 +153,7 @@ class Lowering:
             case Ident():
                 return selection.ident(self, e, scope)
             case Select(optional=True):
-                raise NotNative("optional values")
+                raise NotNative(OPTIONAL)
             case Select(operand=operand, field=key):
                 return selection.member(self, e, operand, key, scope)
             case Has(operand=operand, field=key):
@@ -163,11 +164,11 @@ class Lowering:
                 return comprehension(self, e, scope)
             case ListExpr(items=items):
                 if e.optional:
-                    raise NotNative("optional values")
+                    raise NotNative(OPTIONAL)
                 return made.made_list([self.parts(i, scope) for i in items])
             case MapExpr(entries=entries):
                 if any(entry.optional for entry in entries):
-                    raise NotNative("optional values")
+                    raise NotNative(OPTIONAL)
                 return made.made_map(self, e, scope)
             case Bind():
                 return self.let(self.parts(e.value, scope), lambda v: self.lower(e.body, {**scope, e.variable: v}))

@@ -9,10 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import reduce
+from itertools import islice
 from typing import TypeAlias
 
 from tricel.compiler import celtypes as t
+from tricel.compiler.functions import BY_CALL
+from tricel.compiler.names import TYPE_NAMES
 from tricel.compiler.nodes import (
+    CONDITIONAL,
     EQUALS,
     IN,
     NOT_EQUALS,
@@ -29,6 +34,7 @@ from tricel.compiler.nodes import (
     children,
     variables,
     walk,
+    with_children,
 )
 
 from . import dynamic
@@ -67,34 +73,97 @@ class Again:
     nested: frozenset[int] = frozenset()
 
 
-def read_again(e: Comprehension) -> Iterator[Again]:
-    """What each turn of `e`, and of the macros within it, reads besides the turn's own element.
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """What each turn of a macro does besides reading its element.
+
+    `ranged` are the values that it goes over, or looks through with `in`; `read` is what it, and the turns of the
+    macros within it, read again.
+    """
+
+    ranged: tuple[Expr, ...]
+    read: tuple[Again, ...]
+
+
+def turns(e: Comprehension, types: frozenset[str] = TYPE_NAMES) -> Turns:
+    """What each turn of `e` does; `types` are the names that are types.
 
     Raises:
         NotNative: where a turn chooses it anew, so that nothing bounds it.
     """
-    yield from _Walk(e.macro is MacroKind.MAP).entered(e, {}, ())
+    run = _Walk(e.macro is MacroKind.MAP, types)
+    read = tuple(dict.fromkeys(run.entered(e, _Scope(), ())))
+    ranged = (r for r in islice(run.ranges, 1, None) if not isinstance(r, ListExpr))
+    return Turns(tuple(dict.fromkeys(ranged)), read)
 
 
-def ranged_again(e: Comprehension) -> Iterator[Expr]:
-    """What each turn of `e` ranges over, or looks through with `in`, that is no part of the turn's element.
-
-    Raises:
-        NotNative: where each turn chooses it anew, so that nothing bounds it.
-    """
-    bound = frozenset(n for c in walk(e) for n in variables(c))
-    for part in (*walk(e.body), *(walk(e.condition) if e.condition is not None else ())):
-        match part:
-            case Comprehension(range=again) | Call(function="@in", args=(_, again)):
-                names = _names(again)
-                if names and not names & bound and not isinstance(again, ListExpr):
-                    yield again
-                elif names & bound and names - bound:
-                    raise NotNative("each turn of a macro chooses what another goes over, which nothing bounds")
+def names(e: Expr) -> frozenset[str]:
+    """The names that `e` reads and does not bind itself; one of the root scope, `.a`, with its dot."""
+    match e:
+        case Ident(name=name, absolute=absolute):
+            return frozenset({f".{name}" if absolute else name})
+        case _:
+            first, *others = (names(c) for c in children(e)) if children(e) else (frozenset[str](),)
+            return first.union(*(other - variables(e) for other in others))
 
 
 _Chains: TypeAlias = frozenset[int]
 """Ranges by number. An element, and whatever is selected from it, is a part of its range."""
+
+
+_MOST_NAMED = 200
+"""Nodes of a value with all that is named within it."""
+_SMALL = frozenset(
+    call for call, rows in BY_CALL.items() if call[0] != CONDITIONAL and all(row.result in _SHORT for row in rows)
+)
+"""Calls, by name and whether they are methods, whose value is short whatever they are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """The variables around an expression: `parts` are of elements, `named` the event's own by what they stand for."""
+
+    parts: Mapping[str, _Chains] = field(default_factory=dict)
+    named: Mapping[str, Expr] = field(default_factory=dict)
+
+    def with_parts(self, variables_: frozenset[str], chains: _Chains) -> _Scope:
+        """The scope with these variables, which may hide others."""
+        named = {k: v for k, v in self.named.items() if k not in variables_}
+        return _Scope({**self.parts, **dict.fromkeys(variables_, chains)}, named)
+
+    def with_named(self, variable: str, value: Expr) -> _Scope:
+        """The scope with a variable for what is in no element."""
+        parts = {k: v for k, v in self.parts.items() if k != variable}
+        return _Scope(parts, {**self.named, variable: value})
+
+    def closed(self, e: Expr) -> Expr:
+        """`e` with the values of the names that it reads.
+
+        Raises:
+            NotNative: where a name means one thing there and another in one of the values, or there are too many.
+        """
+        read = sorted(names(e) & self.named.keys())
+        if not read:
+            return e
+        if (selected := self._selected(e)) is not None:
+            return selected
+        if any(names(self.named[name]) & set(read) for name in read if len(read) > 1):
+            raise NotNative("a macro gives one name to several values")
+        found: Expr = reduce(lambda body, name: Bind(name, self.named[name], body), read, e)
+        if sum(1 for _ in islice(walk(found), _MOST_NAMED + 1)) > _MOST_NAMED:
+            raise NotNative("a macro names values that are made of one another")
+        return found
+
+    def _selected(self, e: Expr) -> Expr | None:
+        """What is selected from a name, from its value where that is selected itself; None for anything else."""
+        match e:
+            case Ident(name=name, absolute=False) if name in self.named:
+                return self.named[name]
+            case Select(operand=holder, optional=False) | Call(function="_[_]", args=(holder, Lit())):
+                found = self._selected(holder)
+                return None if found is None or _root(found) is None else with_children(e, (found, *children(e)[1:]))
+            case _:
+                return None
 
 
 @dataclass
@@ -102,64 +171,79 @@ class _Walk:
     """One walk over a macro. `ranges` are those that are no part of one another, in the order in which they are met."""
 
     keeps: bool
+    types: frozenset[str]
     ranges: list[Expr] = field(default_factory=list)
 
-    def entered(self, e: Comprehension, inner: Mapping[str, _Chains], loops: tuple[int, ...]) -> Iterator[Again]:
-        """What is read within `e`; `inner` are the variables of the macros around it, `loops` their ranges."""
-        chains = self._range(e.range, inner)
-        own = {**inner, **dict.fromkeys(variables(e), chains)}
+    def entered(self, e: Comprehension, scope: _Scope, loops: tuple[int, ...]) -> Iterator[Again]:
+        """What is read within `e`; `loops` are the ranges of the macros around it."""
+        chains = self._range(e.range, scope)
+        inner = scope.with_parts(variables(e), chains)
         for part in (e.body,) if e.condition is None else (e.condition, e.body):
-            yield from self.found(part, own, (*loops, *chains))
+            yield from self.found(part, inner, (*loops, *chains))
 
-    def found(
-        self, e: Expr, inner: Mapping[str, _Chains], loops: tuple[int, ...], use: Use = Use.READ
-    ) -> Iterator[Again]:
+    def found(self, e: Expr, scope: _Scope, loops: tuple[int, ...], use: Use = Use.READ) -> Iterator[Again]:
         """What `e` reads again in the turns over `loops`."""
         match e:
-            case Lit() | Has():
+            case Lit():
+                return
+            case Has(operand=operand) if _root(operand) is not None:
                 return
             case Ident() | Select() | Call(function="_[_]", args=(_, Lit())) if (root := _root(e)) is not None:
-                yield from self._read(e, root, inner, loops, Use.KEPT if self.keeps else use)
+                yield from self._read(e, root, scope, loops, Use.KEPT if self.keeps else use)
             case Comprehension(range=range_):
-                yield from self.found(range_, inner, loops)
-                yield from self.entered(e, inner, loops)
+                yield from self.found(range_, scope, loops)
+                yield from self.entered(e, scope, loops)
             case Bind(variable=variable, value=value, body=body):
-                names = _names(value)
-                if not names <= inner.keys():
-                    raise NotNative("a macro gives a name to what is no part of its element")
-                yield from self.found(value, inner, loops)
-                chains = frozenset(c for n in names for c in inner[n])
-                yield from self.found(body, {**inner, variable: chains}, loops, use)
+                if _root(value) is None:  # what is only selected is read where it is used
+                    yield from self.found(value, scope, loops)
+                yield from self.found(body, self._named(variable, value, scope), loops, use)
             case Call(function=function, args=(element, holder)) if function == IN:
-                yield from self.found(holder, inner, loops)
-                yield from self.found(element, inner, (*loops, *self._range(holder, inner)), Use.COMPARED)
+                yield from self.found(holder, scope, loops)
+                yield from self.found(element, scope, (*loops, *self._range(holder, scope)), Use.COMPARED)
             case Call(function=function, args=args) if function in (EQUALS, NOT_EQUALS):
                 compared = Use.TESTED if any(isinstance(a, Lit) for a in args) else Use.COMPARED
                 for arg in args:
-                    yield from self.found(arg, inner, loops, compared)
+                    yield from self.found(arg, scope, loops, compared)
             case _:
                 for part in children(e):
-                    yield from self.found(part, inner, loops)
+                    yield from self.found(part, scope, loops)
 
-    def _range(self, e: Expr, inner: Mapping[str, _Chains]) -> _Chains:
-        names = _names(e)
-        if isinstance(e, ListExpr) and not names:
+    def _names(self, e: Expr, scope: _Scope) -> frozenset[str]:
+        """The names that `e` reads, but those of types."""
+        return names(e) - (self.types - scope.parts.keys() - scope.named.keys())
+
+    def _named(self, variable: str, value: Expr, scope: _Scope) -> _Scope:
+        """The scope in which a variable stands for a value: a part of elements, or one of the event's own, or short."""
+        read = self._names(value, scope)
+        of_elements = read & scope.parts.keys()
+        if read and not of_elements:
+            return scope.with_named(variable, scope.closed(value))
+        if of_elements == read:
+            return scope.with_parts(frozenset({variable}), frozenset(c for n in read for c in scope.parts[n]))
+        if isinstance(value, Call) and (value.function, value.target is not None) in _SMALL:
+            return scope.with_parts(frozenset({variable}), frozenset())
+        raise NotNative("a macro gives a name to what is made of its element and of what is no part of it")
+
+    def _range(self, e: Expr, scope: _Scope) -> _Chains:
+        read = self._names(e, scope)
+        of_elements = read & scope.parts.keys()
+        if isinstance(e, ListExpr) and not read:
             return frozenset()
-        if names and names <= inner.keys():
-            return frozenset(c for n in names for c in inner[n])
-        if names & inner.keys():
+        if read and of_elements == read:
+            return frozenset(c for n in read for c in scope.parts[n])
+        if of_elements:
             raise NotNative("each turn of a macro chooses what another goes over, which nothing bounds")
-        self.ranges.append(e)
+        self.ranges.append(scope.closed(e))
         return frozenset({len(self.ranges) - 1})
 
-    def _read(
-        self, e: Expr, root: str, inner: Mapping[str, _Chains], loops: tuple[int, ...], use: Use
-    ) -> Iterator[Again]:
+    def _read(self, e: Expr, root: str, scope: _Scope, loops: tuple[int, ...], use: Use) -> Iterator[Again]:
         """`e` is selected from `root`, or is it."""
-        own = inner.get(root, frozenset())
+        own = scope.parts.get(root, frozenset())
         others = tuple(dict.fromkeys(n for n in loops if n not in own))
-        if root not in inner:
-            values = [e]
+        if root in scope.named and _root(scope.named[root]) is None:
+            values = [scope.named[root]]
+        elif root not in scope.parts:
+            values = [scope.closed(e)]
         elif others:
             values, use = [self.ranges[n] for n in own], Use.KEPT if use is Use.KEPT else Use.READ
         else:
@@ -173,17 +257,13 @@ def _root(e: Expr) -> str | None:
     """The name that a value is selected from by constant keys; None where it is made otherwise."""
     while True:
         match e:
-            case Ident(name=name):
+            case Ident():
+                (name,) = names(e)
                 return name
             case Select(operand=holder, optional=False) | Call(function="_[_]", args=(holder, Lit())):
                 e = holder
             case _:
                 return None
-
-
-def _names(e: Expr) -> frozenset[str]:
-    """The names that `e` reads; those that it binds itself are among them."""
-    return frozenset(n.name for n in walk(e) if isinstance(n, Ident))
 
 
 def weight(v: Sql, use: Use) -> str:

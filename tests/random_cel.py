@@ -98,6 +98,7 @@ class Catalogue:
     tested: tuple[str, ...]
     lists: Mapping[str, str]
     objects: tuple[str, ...] = ()
+    optionals: tuple[str, ...] = ()
 
 
 DYNAMIC = Catalogue(
@@ -112,6 +113,11 @@ DYNAMIC = Catalogue(
     tested=("ce.subject", "ce.tenant", "ce.time", "data.n", "data.o.x", "data.z", "data.o.o.y", "data.missing"),
     lists={"data.a": DYN, "data.l": DYN, "data.o": DYN, "data.s": DYN},
     objects=("data", "data.o", "data.a", "ce"),
+    optionals=(
+        *("data.?n", "data.?o.x", "data.?missing", 'data[?"s"]', "optional.none()", "data.o.?x", "ce.?subject"),
+        *("data.?o.?o.y", "data.o.?missing.?y", "data.?z", "ce.?missing", 'ce[?"flag"]', "ce.?time", 'data.?u["k y"]'),
+        *("data.?missing.or(data.?n)", "data.?o.orValue({}).?x", "data.l[0].?k", "data.?s.optMap(y, y)", "data.?a"),
+    ),
 )
 TYPED = Catalogue(
     paths={
@@ -125,6 +131,20 @@ TYPED = Catalogue(
     tested=("ce.subject", "ce.prio", "ce.ratio", "data.i", "data.s", "data.o", "data.o.x", "data.m.a", "data.t"),
     lists={"data.li": INT, "data.ls": STRING, "data.ld": DOUBLE, "data.v.a": DYN, "data.m": STRING},
     objects=("data.m", "data.v"),
+    optionals=(
+        *(
+            "data.?i",
+            "data.?s",
+            "data.?o.x",
+            "data.?o.?y",
+            "data.?m.a",
+            'data.m[?"b"]',
+            "data.?t",
+            "data.?b",
+            "data.?d",
+        ),
+        *("data.?v.n", "data.v.?s", "data.lo[0].?v", "data.?i.or(data.?j)", "ce.?subject", "ce.?prio", "ce.?at"),
+    ),
 )
 
 
@@ -298,17 +318,22 @@ def _typed(run: _Run, depth: int, scope: Scope) -> str:
 
 
 def _optional(run: _Run, depth: int, scope: Scope) -> str:
-    path = run.pick(
-        ("data.?n", "data.?o.x", "data.?missing", 'data[?"s"]', "optional.none()", "data.o.?x", "ce.?subject")
-    )
-    match run.number(3):
+    path = run.pick(run.catalogue.optionals)
+    match run.number(6):
         case 0:
             return f"{path}.hasValue()"
         case 1:
-            return f"({path}.orValue({run.literal(run.pick((STRING, DOUBLE)))}) == {run.make(DYN, depth, scope)})"
-        case _:
+            return f"({path}.value() == {run.make(DYN, depth, scope)})"
+        case 2:
+            literal = run.literal(run.pick((STRING, DOUBLE, INT)))
+            return f"({path} {run.pick(('==', '!='))} {run.pick(('optional.none()', f'optional.of({literal})'))})"
+        case 3:
             name = run.fresh()
             return f"{path}.optMap({name}, {run.make(BOOL, depth - 1, _with(scope, DYN, name))}).orValue(false)"
+        case _:
+            literal = run.literal(run.pick((STRING, DOUBLE, INT, BOOL)))
+            other = run.make(DYN, depth, scope) if run.number(2) else run.literal(run.pick((STRING, DOUBLE, INT)))
+            return f"({path}.orValue({literal}) {run.pick(('==', '!=', '<', '>='))} {other})"
 
 
 def _arithmetic(type_: str, words: Sequence[str]) -> Production:

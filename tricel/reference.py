@@ -20,12 +20,16 @@ from tricel.spark_backend.lowered import lower_filter
 
 @dataclass(frozen=True, slots=True)
 class Macro:
-    """A macro: how it is written, its meaning, an example that is a whole filter, and one on an event's data."""
+    """A macro: how it is written, its meaning, an example that is a whole filter, and one on an event's data.
+
+    `condition` is when it is native, where it is not so always.
+    """
 
     form: str
     doc: str
     example: str
     on_data: str
+    condition: str = ""
 
 
 MACROS: tuple[Macro, ...] = (
@@ -117,13 +121,15 @@ MACROS: tuple[Macro, ...] = (
         "o.optMap(x, t)",
         "The optional of `t`, absent where `o` is.",
         "optional.of(1).optMap(x, x + 1).value() == 2",
-        "data.?a.optMap(x, x + 1.0).hasValue()",
+        "data.?a.optMap(x, x + 1.0).orValue(2.0) > 1.0",
+        "of a field, with `orValue` after it",
     ),
     Macro(
         "o.optFlatMap(x, t)",
         "The optional that `t` is, absent where `o` is.",
         "optional.of(1).optFlatMap(x, optional.of(x)).value() == 1",
         "data.?a.optFlatMap(x, x.?b).hasValue()",
+        "of a field, with `hasValue`, or `orValue` of a literal, after it",
     ),
     Macro(
         "cel.bind(x, e, t)",
@@ -136,6 +142,7 @@ MACROS: tuple[Macro, ...] = (
         "The optional of a field or an element; absent where there is none.",
         "{'a': 1}.?a.hasValue()",
         "data.?a.hasValue()",
+        "a field, or a key written out, and where no optional is kept",
     ),
 )
 
@@ -217,7 +224,8 @@ def support_page() -> str:
             table.append(_support_line(f"`{signature(row)}`", sql, [text for text, _ in row.examples], others))
     table.append(f"| **macros** |{' |' * (len(header) - 1)}")
     for macro in MACROS:
-        sql = "yes" if _macro_native(macro)[0] else "no"
+        native, reason = _macro_native(macro)
+        sql = "no" if not native else "in part" if reason else "yes"
         table.append(_support_line(f"`{macro.form}`", sql, [macro.example], others))
     return "\n".join([_SUPPORT, *table, ""])
 
@@ -251,12 +259,12 @@ def _expr(text: str) -> Expr:
 
 
 def _macro_native(macro: Macro) -> tuple[bool, str]:
-    """Whether the macro on an event's data is SQL, and why not."""
+    """Whether the macro on an event's data is SQL, and when, or why not."""
     checked, diagnostics = check_filter(macro.on_data)
     if checked is None:
         raise ValueError(f"{macro.on_data}: {diagnostics[0].message}")
     residual = lower_filter(checked).residual
-    return not residual, "".join(c.reason for c in residual)
+    return not residual, "".join(c.reason for c in residual) or macro.condition
 
 
 def errors_page() -> str:

@@ -14,12 +14,14 @@ from typing import TypeAlias
 from ..celtypes import CelType
 from ..check import Checked, check
 from ..diagnostics import errors
-from ..nodes import AND, CONDITIONAL, IN, NOT, OR, Call, Expr, renumber, walk
+from ..nodes import AND, CONDITIONAL, IN, NOT, OPTIONAL_INDEX, OR, Call, Expr, Select, renumber, walk
 from ..source import Source
+from .choices import choices
 from .conditionals import conditionals
 from .fold import fold
 from .membership import membership
 from .negations import negations
+from .optionals import optionals
 from .terms import terms
 
 Types: TypeAlias = Mapping[int, CelType]
@@ -28,12 +30,17 @@ Pass: TypeAlias = Callable[[Expr, Types], Expr]
 
 PIPELINE: tuple[tuple[str, Pass, frozenset[str]], ...] = (
     ("fold", fold, frozenset()),  # first: what is constant decides the rest
+    ("optionals", optionals, frozenset({OPTIONAL_INDEX, "orValue", "hasValue", "value"})),  # makes conditionals
+    ("choices", choices, frozenset({CONDITIONAL})),  # leaves fewer conditionals in calls, and more around them
     ("conditionals", conditionals, frozenset({CONDITIONAL})),  # makes negations and terms
     ("negations", negations, frozenset({NOT})),  # makes conjunctions into disjunctions, whose terms may then be flat
     ("terms", terms, frozenset({AND, OR})),
     ("membership", membership, frozenset({AND, OR, IN})),  # last: what is left is neither twice there nor absorbed
 )
-"""The passes in order, each with the functions of which it changes calls; none for a pass that looks at everything."""
+"""The passes in order, each with the functions of which it changes calls; none for a pass that looks at everything.
+
+`x.?f` counts as a call of `x[?k]`.
+"""
 _ROUNDS = 8
 
 
@@ -59,7 +66,13 @@ def rewrite(checked: Checked) -> Expr:
 
 
 def _called(e: Expr) -> set[str]:
-    return {node.function for node in walk(e) if isinstance(node, Call)}
+    found = set()
+    for node in walk(e):
+        if isinstance(node, Call):
+            found.add(node.function)
+        elif isinstance(node, Select) and node.optional:
+            found.add(OPTIONAL_INDEX)
+    return found
 
 
 def simplified(checked: Checked, source: Source) -> Checked:
@@ -68,6 +81,13 @@ def simplified(checked: Checked, source: Source) -> Checked:
     The checker may refuse what is only now seen to err on every event (`(true ? dyn(1) : data.x) + 1.5`); then the
     expression stays as it was. Diagnostics are those of the original.
     """
+    found = _again(checked, source)
+    if found is not checked and OPTIONAL_INDEX in _called(found.expr):
+        return _again(found, source)  # what is selected from may only now be known to be no optional
+    return found
+
+
+def _again(checked: Checked, source: Source) -> Checked:
     e = rewrite(checked)
     if e is checked.expr or e == checked.expr:
         return checked

@@ -6,7 +6,25 @@ from collections.abc import Mapping
 
 from ..celtypes import BOOL, CelType, Record
 from ..functions import BY_CALL
-from ..nodes import AND, CONDITIONAL, NOT, OR, Bind, Call, Comprehension, Expr, Has, Ident, Lit, LitKind, MacroKind
+from ..nodes import (
+    AND,
+    CONDITIONAL,
+    NOT,
+    OR,
+    Bind,
+    Call,
+    Comprehension,
+    Expr,
+    Has,
+    Ident,
+    ListExpr,
+    Lit,
+    LitKind,
+    MacroKind,
+    MapExpr,
+    Select,
+    children,
+)
 
 _PREDICATES = frozenset(
     call for call, rows in BY_CALL.items() if call[0] != CONDITIONAL and all(row.result == BOOL for row in rows)
@@ -47,3 +65,29 @@ def never_errs(e: Expr, types: Mapping[int, CelType]) -> bool:
             return all(never_errs(a, types) for a in args)
         case _:
             return False
+
+
+def errs_with(e: Expr, part: Expr) -> bool:
+    """Whether `e` is an error on every event on which `part` is one: it needs the value, and needs it where it stands.
+
+    What is in the scope of a variable does not count, nor what may stay unevaluated.
+    """
+    stack = [e]
+    while stack:
+        node = stack.pop()
+        if node == part:
+            return True
+        match node:
+            case Call(function=function) if function in (AND, OR):
+                continue
+            case Call(function=function, args=args) if function == CONDITIONAL:
+                stack.append(args[0])
+            case Call(function="or" | "orValue", target=target) if target is not None:
+                stack.append(target)
+            case Call() | ListExpr() | MapExpr() | Has() | Select():
+                stack.extend(children(node))
+            case Comprehension(range=range_):
+                stack.append(range_)
+            case _:
+                continue
+    return False

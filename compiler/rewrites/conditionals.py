@@ -6,8 +6,21 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..celtypes import CelType
-from ..nodes import CONDITIONAL, NOT, Call, Expr, Lit, LitKind, conjunction, disjunction, transform
-from .certainty import is_bool, never_errs
+from ..nodes import (
+    CONDITIONAL,
+    NOT,
+    Call,
+    Expr,
+    Has,
+    Lit,
+    LitKind,
+    Select,
+    conjunction,
+    conjuncts,
+    disjunction,
+    transform,
+)
+from .certainty import errs_with, is_bool, never_errs
 
 _TRUE, _FALSE = Lit(LitKind.BOOL, True), Lit(LitKind.BOOL, False)
 
@@ -30,7 +43,7 @@ def _conditional(e: Expr, types: Mapping[int, CelType]) -> Expr:
             return test
         case _ if (then, other) == (_FALSE, _TRUE):
             return Call(NOT, (test,), span=e.span)
-    if not never_errs(test, types):
+    if not never_errs(test, types) and not _errs_with_presence(then, test):
         return e  # an error in the test is the result, which neither && nor || would have it be
     if then == other:
         return then
@@ -38,4 +51,17 @@ def _conditional(e: Expr, types: Mapping[int, CelType]) -> Expr:
         return conjunction((test, then), e.span)
     if then == _TRUE and is_bool(other):
         return disjunction((test, other), e.span)
+    if other == _TRUE and is_bool(then):
+        return disjunction((Call(NOT, (test,), span=test.span), then), e.span)
     return e
+
+
+def _errs_with_presence(e: Expr, test: Expr) -> bool:
+    """Whether the test is of the presence of fields, all on the way to one that `e` needs, as it does its holder."""
+    tests = conjuncts(test)
+    fields = [Select(t.operand, t.field) for t in tests if isinstance(t, Has)]
+    return (
+        len(fields) == len(tests)
+        and errs_with(e, fields[-1])
+        and all(errs_with(fields[-1], holder) for holder in fields)
+    )

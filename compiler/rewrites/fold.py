@@ -61,10 +61,11 @@ def _fold(e: Expr, types: Mapping[int, CelType]) -> tuple[Expr, frozenset[str]]:
         e = with_children(e, tuple(new))
     if free or isinstance(e, Lit | ListExpr | MapExpr):
         return e, free
-    return _evaluated(e, types) or e, free
+    return folded(e, types) or e, free
 
 
-def _evaluated(e: Expr, types: Mapping[int, CelType]) -> Expr | None:
+def folded(e: Expr, types: Mapping[int, CelType]) -> Expr | None:
+    """The literal that a constant comes to; None for one that errs, or has no literal of its type."""
     type_ = types.get(e.id)
     if type_ is None or cost_of(e).max > MAX_STEPS:
         return None

@@ -91,6 +91,8 @@ def test_other_environments_are_data(environment: object, text: str) -> None:
         ("size(ce) > 1 && data == 1", set(), {("data",)}, {"ce", "data"}),
         ("data.l.exists(data, data.x == 1)", set(), {("data", "l")}, set()),
         ('"x" in ce && ce.a.b == 1', {"x", "a"}, set(), set()),
+        ('ce.?x.hasValue() && data.?a.b[?"c"][0].hasValue()', {"x"}, {("data", "a", "b", "c", 0)}, set()),
+        ("data.?a.orValue({}).?b.hasValue() && ce[?data.k].hasValue()", set(), {("data", "a"), ("data", "k")}, {"ce"}),
     ],
 )
 def test_requirements(text: str, attributes: set[str], paths: set[tuple[object, ...]], whole: set[str]) -> None:

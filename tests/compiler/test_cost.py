@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -139,6 +140,20 @@ def test_sizes_are_limited(text: str, limits: Limits, message: str) -> None:
     assert ["TRI102"] == [d.code for d in diagnostics]
     assert message in diagnostics[0].message
     assert check_filter(text)[0] is not None
+
+
+def doubling(name: str, leaf: str, levels: int) -> str:
+    """Variables, each of which holds the one before twice: as key and as value."""
+    made = "".join(f"cel.bind({name}{i}, {{{name}{i - 1}: {name}{i - 1}}}, " for i in range(1, levels))
+    return f"cel.bind({name}0, {leaf}, {made}"
+
+
+@pytest.mark.parametrize("leaf", ['"a"', '"ab"', '{"a": 1}', "data.x", "[data.x]"])
+def test_values_that_hold_others_many_times_are_measured_once(leaf: str) -> None:
+    text = doubling("v", '"a"', 45) + doubling("w", leaf, 45) + "(data.y ? v44 : w44) == data.z" + ")" * 90
+    started = time.process_time()
+    check_filter(text, limits=Limits(cost=10**19, built=10**19))
+    assert time.process_time() - started < 5
 
 
 def test_every_function_has_its_cost() -> None:

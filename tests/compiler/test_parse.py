@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+import time
 from typing import Any
 
 import pytest
 from conftest import conformance
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tricel.compiler import Source, parse, unparse
+from tricel.compiler import Source, check_filter, parse, unparse
+from tricel.compiler.interpreter import evaluate
 from tricel.compiler.nodes import (
     ADD,
     CONDITIONAL,
@@ -85,6 +87,17 @@ ERRORS = [
     ("a or b", "TRI101", "1:3", "unexpected 'or'", "'||'"),
     ("not a", "TRI101", "1:5", "unexpected 'a'", "'!'"),
     ("ce.type == 'a", "TRI101", "1:12", "the string is not closed", "the quote"),
+    ('x.type == """a', "TRI101", "1:11", "the string is not closed", "the three quotes"),
+    ('ce.type == """a', "TRI101", "1:12", "the string is not closed", "the three quotes"),
+    ("x == b'''a\nb' + 1", "TRI101", "1:6", "the string is not closed", "the three quotes"),
+    ('x == """a" + "b"', "TRI101", "1:6", "the string is not closed", "the three quotes"),
+    (r'x == "\"""a', "TRI101", "1:10", "the string is not closed", "the quote that"),
+    ('x == "" "a"', "TRI101", "1:9", "unexpected", ""),
+    ("if{}", "TRI101", "1:1", "reserved word", ""),
+    ("a.`b c`.d{}", "TRI104", "1:1", "a message begins with its type's name", ""),
+    ("`a`{}", "TRI101", "1:1", "unexpected", ""),
+    ("(a.b){}", "TRI104", "1:1", "a message begins with its type's name", ""),
+    ("a.?b{}", "TRI104", "1:1", "a message begins with its type's name", ""),
     ("ce.type == \u201ca\u201d", "TRI101", "1:12", "typographic quote", "use '"),
     ("true\n  && == 1", "TRI101", "2:6", "unexpected '=='", ""),
     ("if", "TRI101", "1:1", "reserved word", "data.if"),
@@ -124,6 +137,48 @@ def test_what_is_said_of_wrong_text(text: str, code: str, place: str, message: s
     assert help_ in first.help
     if code != "TRI102" or len(text) < 1000:
         assert place == f"{at.line}:{at.column}" or code == "TRI102"
+
+
+@pytest.mark.parametrize(
+    "text", [".has(a.b)", ".has(a)", ".has(.has(a.b).c)", "a.has(b.c)", "a.if{}", ".a.b{c: 1}", "a.b{`c d`: 1}"]
+)
+def test_what_looks_like_another_form_stays_what_it_is(text: str) -> None:
+    expr, _ = parse(Source(text))
+    assert expr is not None
+    assert text == unparse(expr)
+    assert (expr, ()) == parse(Source(unparse(expr)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[-1].exists(math, math.abs(math) == 1)",
+        "[1].exists(math, math.greatest(math, 2, 3) == 3)",
+        '[{"abs": 1}].exists(math, math.abs == 1 && math.abs(-1) == 1)',
+        '["a"].exists(math, math.contains("a"))',
+        '["a"].exists(strings, strings.size() == 1 && strings.quote("a") != strings)',
+        "cel.bind(cel, 1, cel.bind(x, 2, x == 2 && cel == 1))",
+    ],
+)
+def test_a_variable_hides_no_function(text: str) -> None:
+    found, diagnostics = check_filter(text)
+    assert found is not None, diagnostics
+    assert evaluate(found.checked.expr, {}) is True
+    cel = pytest.importorskip("cel_expr_python.cel")
+    from cel_expr_python.ext import ext_bindings, ext_math, ext_strings
+
+    extensions = [ext_math.ExtMath(), ext_strings.ExtStrings(), ext_bindings.ExtBindings()]
+    assert cel.NewEnv(extensions=extensions).compile(text).eval(data={}).value() is True
+
+
+@pytest.mark.parametrize(
+    "sign", ["[", "(", "{", "!", "-", "f(", "a[", "[?", "a?", ".a", '"', "'", '"""', "//", "[(", "1 in ", "x.matches('"]
+)
+def test_time_grows_with_the_text_alone(sign: str) -> None:
+    started = time.process_time()
+    check_filter(sign * (60_000 // len(sign)))
+    check_filter(f'data.x.matches(r"{(sign * 60_000)[:60_000]}") || data.x == "')
+    assert time.process_time() - started < 5
 
 
 def test_every_bad_literal_is_reported() -> None:

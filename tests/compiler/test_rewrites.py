@@ -19,7 +19,7 @@ from tricel.compiler.interpreter import MAX_STEPS, CelError, evaluate, evaluator
 from tricel.compiler.interpreter.frame import Frame
 from tricel.compiler.interpreter.values import Value
 from tricel.compiler.names import resolve
-from tricel.compiler.nodes import Expr, renumber
+from tricel.compiler.nodes import Expr, renumber, walk
 from tricel.compiler.rewrites import PIPELINE, rewrite, simplified
 from tricel.compiler.source import Source
 
@@ -139,6 +139,110 @@ def test_meaning_is_kept(text: str) -> None:
         assert expected == value(after, event), (unparse(after), event)
         assert expected == value(again.expr, event), (unparse(again.expr), event)
     assert unparse(after) == unparse(rewrite(again)) or again is before
+
+
+_STEPS = (".?p", ".p", '[?"p"]', '["p"]', ".?x", ".x", '[?"x y"]', ".?q")
+_LITERALS = ("0", "1", "1.0", '"a"', "true", "false", "null", "[]", "{}", "[1.0]", "data.y", "ce.x", "1 / 0")
+_TESTS = (
+    *("{} == 1", '{} == "a"', "{} != null", "{} > 0", "0.5 < {}", "{}", "!{}", '"a" in {}', "{}.exists(i, i == 1.0)"),
+    *('{}.startsWith("a")', "size({}) > 0", "{}.all(i, i == data.x)", "{} + 1.0 > 1.5", "{} == data.x", "{} < data.y"),
+    *("type({}) == string", '{}.upperAscii().contains("A")', "{} in [1, 2.0]", "({} ? data.y : true)", "{}.p == 1.0"),
+)
+_ROOTS = ("data", "data", "data.x", "data.y", "data.l[0]", "ce", '{"p": data.x}', "data.?x.orValue({})", "[data][0]")
+
+
+@st.composite
+def optional_values(draw: st.DrawFn, depth: int = 2) -> str:
+    """An optional, whose outermost step is one that makes it so."""
+    kind = draw(st.integers(0, 9)) if depth else 0
+    if kind <= 5:
+        root, steps = draw(st.sampled_from(_ROOTS)), draw(st.lists(st.sampled_from(_STEPS), max_size=3))
+        return f"{root}{draw(st.sampled_from(_STEPS[::2]))}{''.join(steps)}"
+    inner = draw(optional_values(depth - 1))
+    match kind:
+        case 6:
+            return f"{inner}.or({draw(optional_values(depth - 1))})"
+        case 7:
+            return f"{inner}.optMap(v{depth}, {draw(st.sampled_from(_TESTS)).format(f'v{depth}')})"
+        case 8:
+            return f"{inner}.optFlatMap(data, {draw(optional_values(depth - 1))})"
+        case _:
+            return draw(st.sampled_from(("optional.none()", "optional.of(data.x)", 'optional.of("a")')))
+
+
+@st.composite
+def optional_uses(draw: st.DrawFn) -> str:
+    """A filter that uses optionals up, or does not."""
+    of = draw(optional_values())
+    test = draw(st.sampled_from(_TESTS))
+    match draw(st.integers(0, 8)):
+        case 0:
+            return f"{of}.hasValue()"
+        case 1:
+            return test.format(f"{of}.value()")
+        case 2:
+            other = draw(st.sampled_from(("optional.none()", "optional.of(1.0)", 'optional.of("a")', of)))
+            return f"{of} {draw(st.sampled_from(('==', '!=')))} {other}"
+        case 3:
+            return (
+                f"cel.bind(o, {of}, {test.format('o.orValue(1.0)')} || o.hasValue() && [1.0].exists(w, w == o.value()))"
+            )
+        case 4:
+            return f"has({of}.p)"
+        case 5:
+            return f"data.l.exists(data, {test.format(f'{of}.orValue(1.0)')})"
+        case _:
+            return test.format(f"{of}.orValue({draw(st.sampled_from(_LITERALS))})")
+
+
+NESTED: tuple[dict[str, Value], ...] = tuple(
+    {"ce": {"x": "a", "p": "b"} if i % 2 else {"type": "c"}, "data": data}
+    for i, data in enumerate(
+        (
+            *({"x": {"p": v}, "y": 1.0, "l": [{"p": "a"}, 1.0]} for v in _SCALARS),
+            *({"x": {"p": {"p": v, "x": 1.0}, "x y": v}, "l": [{"x": {"p": v}}]} for v in (None, "a", 1.0, [], {})),
+            *({"p": v, "y": {"p": 1.0}, "x y": "a"} for v in _SCALARS),
+        )
+    )
+)
+
+
+@settings(max_examples=400, deadline=None, derandomize=True)
+@given(optional_uses())
+def test_optionals_keep_their_meaning(text: str) -> None:
+    found, _ = check_filter(text)
+    if found is None:
+        return
+    before = found.checked
+    after, again = rewrite(before), simplified(before, found.source)
+    for event in (*EVENTS, *NESTED):
+        expected = value(before.expr, event)
+        assert expected == value(after, event), (unparse(after), event)
+        assert expected == value(again.expr, event), (unparse(again.expr), event)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "data" + ".?a" * 95 + ".hasValue()",
+        " && ".join(["data" + ".?a" * 6 + ".orValue(1) == 2"] * 900),
+        " && ".join(["data" + ".a" * 60 + ".?b" * 6 + ".hasValue()"] * 250),
+        "data" + ".?a.orValue(data.b)" * 45 + ".?c.hasValue()",
+        "data" + ".?a.orValue({})" * 45 + ".?c.hasValue()",
+        "data.?a" + ".or(data.?b)" * 90 + ".orValue(1) == 2",
+        "data.?a.or(" * 45 + "data.?b" + ")" * 45 + ".orValue(1) == 2",
+        "data.?a.orValue(" * 45 + "1" + ")" * 45 + " == 2",
+        "data.?a" + "".join(f".optFlatMap(v{i}, v{i}.?a" for i in range(40)) + ")" * 40 + ".hasValue()",
+        "data.?a.optMap(v, " + " || ".join(["v == 1"] * 4_000) + ").orValue(true)",
+        "cel.bind(o, data.?a.?b, " * 40 + "o.?a.orValue(1) == 2" + ")" * 40,
+        "cel.bind(o, data.a.?b, " + " || ".join(["o.?a.orValue(1) == 2"] * 1_500) + ")",
+    ],
+    ids=lambda text: text[:40],
+)
+def test_optionals_grow_with_the_filter_alone(text: str) -> None:
+    before = checked(text)
+    nodes = sum(1 for _ in walk(before.expr))
+    assert sum(1 for _ in walk(rewrite(before))) < 8 * nodes + 100
 
 
 def test_a_rewritten_filter_is_checked_again() -> None:

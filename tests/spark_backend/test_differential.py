@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from cel_expr_python import cel
-from cel_expr_python.ext import ext_strings
+from cel_expr_python.ext import ext_bindings, ext_optional, ext_strings
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tricel.compiler import check_filter, errors
@@ -46,9 +46,8 @@ def reference(expression: str) -> tuple[bool | str | None, ...]:
     Where it gave up at its own bound on iterations there is no answer to compare with.
     """
     variables = {"ce": cel.Type.Map(cel.Type.STRING, cel.Type.DYN), "data": cel.Type.DYN}
-    program = cel.NewEnv(variables=variables, extensions=[ext_strings.ExtStrings()]).compile(
-        expression, disable_check=True
-    )
+    extensions = [ext_strings.ExtStrings(), ext_optional.ExtOptional(), ext_bindings.ExtBindings()]
+    program = cel.NewEnv(variables=variables, extensions=extensions).compile(expression, disable_check=True)
     return tuple(_answer(program, document) for document in DOCUMENTS)
 
 

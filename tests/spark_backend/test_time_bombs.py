@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -13,7 +15,7 @@ from tricel.compiler import check_filter
 from tricel.spark_backend.columns import with_outcomes
 from tricel.spark_backend.engines import OWN_ENGINE, Program, prepare
 
-from tricel import compile_filter
+from tricel import CompileError, Limits, compile_filter
 
 ELEMENTS = 100_000
 DATA = f"""
@@ -187,6 +189,26 @@ NATIVE_BOMBS: list[tuple[str, list[bool | None]]] = [
     ("data.ll.exists(x, x.exists(y, y == data.k))", [False, False]),
     ("data.m.all(k, k != data.k && k in data.m)", [None, True]),
     ("data.l.exists(x, ce.id == 'b' || x == 1.0)", [True, True]),
+    ("data.l.exists(x, cel.bind(v, data.s, x == v))", [None, False]),
+    ("data.l.exists(x, cel.bind(v, data.m, v == x))", [None, False]),
+    ("data.few.exists(x, cel.bind(v, data.m, v == x))", [False, False]),
+    ("data.l.exists(x, cel.bind(v, data.k, v == 'z'))", [False, False]),
+    ("data.l.exists(x, cel.bind(v, data, x == v.k))", [False, False]),
+    ("data.l.exists(x, cel.bind(v, data.l, v.exists(y, x + y < 0.0)))", [None, False]),
+    ("data.l.exists(x, cel.bind(v, data, v.l.exists(y, x + y < 0.0)))", [None, False]),
+    ("data.l.exists(x, cel.bind(v, data.l, x in v && x < 0.0))", [None, False]),
+    ("data.l.exists(x, cel.bind(v, data.l.filter(y, y > -1.0), v.exists(z, z + x < 0.0)))", [None, False]),
+    ("data.l.exists(x, cel.bind(v, data.l, cel.bind(w, v + v, w.exists(y, x + y < 0.0))))", [None, False]),
+    ("data.l.exists(x, cel.bind(v, data.s, cel.bind(w, v + v, w == 'b' || w == x)))", [None, False]),
+    ("data.l.exists(x, cel.bind(x, data.l, x.exists(y, y < 0.0)))", [None, False]),
+    ("data.l.exists(x, cel.bind(v, x * data.l[1], v < 0.0 || v == -1.0))", [False, False]),
+    ("data.l.exists(x, cel.bind(v, x in data.l, !v))", [None, False]),
+    ("data.ll.exists(x, cel.bind(v, x.filter(y, y > 5.0), v.exists(z, z < 0.0)))", [False, False]),
+    ("data.l.exists(x, cel.bind(string, data.s, x == string))", [None, False]),
+    ("data.ll.exists(string, string.exists(y, data.s.startsWith('b')))", [None, False]),
+    ("data.l.exists(int, cel.bind(map, data.l, map.exists(y, y + int < 0.0)))", [None, False]),
+    ("data.l.exists(data, .data.s == data)", [None, False]),
+    ("data.l.exists(x, has(data.m) && cel.bind(v, x, v < 0.0))", [False, False]),
 ]
 
 
@@ -213,6 +235,29 @@ def test_macros_in_one_another_are_bounded_in_spark_too(spark: SparkSession) -> 
 
 def test_what_each_turn_chooses_is_not_ranged_over_in_spark() -> None:
     assert compile_filter("data.l.exists(x, data.k[x].exists(y, y == 1.0))").residual
+    assert compile_filter("data.l.exists(x, cel.bind(v, data.k[x], v.exists(y, y == 1.0)))").residual
+    assert compile_filter("data.l.exists(x, cel.bind(v, data.m, data.k[v[x]].exists(y, y == 1.0)))").residual
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "data.l.exists(x, " + "".join(f"cel.bind(v{i}, v{i - 1} + v{i - 1}, " for i in range(1, 60)) + "v59 == x" + ")" * 60,
+        "data.l.exists(x, cel.bind(v0, data.s, cel.bind(v1, data.t, "
+        + "".join(f"cel.bind(v{i}, v{i - 1} + v{i - 2}, " for i in range(2, 60))
+        + "v59 == x" + ")" * 61,
+        "data.l.exists(x, cel.bind(v, data.s" + " + data.t" * 80 + ", "
+        + " || ".join(f"v.k{i} == x" for i in range(2_000)) + "))",
+        "data.l.exists(x, cel.bind(v, data.s" + " + data.t" * 30 + ", "
+        + " || ".join(["v.exists(y, y == x)"] * 1_000) + "))",
+    ],
+    ids=["doubled", "fibonacci", "reads", "ranges"],
+)  # fmt: skip
+def test_names_within_macros_take_no_time_to_lower(text: str) -> None:
+    started = time.process_time()
+    with suppress(CompileError):
+        compile_filter(text.replace("v0 + v0", "data.s", 1), limits=Limits(cost=10**19, built=10**19))
+    assert time.process_time() - started < 10
 
 
 @pytest.mark.spark

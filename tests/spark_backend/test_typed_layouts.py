@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from tricel.compiler import cloud_event
 from tricel.spark_backend import column, fan_out, where
 from tricel.spark_backend.layout import LayoutError, recognise
+from tricel.spark_backend.lowered import lower_filter
 
 from tricel import CompileError, Environment, compile_filter
 
@@ -99,6 +100,30 @@ ROWS: list[tuple[str, bool | None, bool | None, bool | None, bool | None]] = [
     ("has(ce.subject)", True, False, False, False),
     ('ce.time > timestamp("2024-01-01T00:00:00Z")', True, None, None, None),
     ("has(ce.priority) && ce.priority == 5", True, False, False, False),
+    *(
+        OPTIONALS := [
+            ("data.?n.hasValue()", True, None, False, False),
+            ("data.?n.orValue(0) > 5", True, None, False, False),
+            ("data.?n.orValue(9) + 1 == 10", False, None, True, True),
+            ("data.?n.orValue(data.?big.orValue(3)) == 3", False, None, True, True),
+            ("data.?o.x.orValue(2) == 2", True, None, True, True),
+            ("data.?o.?X.hasValue()", True, None, False, False),
+            ("data.?m.a.orValue(5) == 5", False, None, True, True),
+            ("data.?m.?b.orValue(1) == 1", True, None, True, True),
+            ('data.?s.orValue("") == ""', False, None, True, True),
+            ("data.?d.orValue(1.0) >= 1.0", True, None, True, False),
+            ("data.?b.orValue(true)", True, None, True, True),
+            ("data.?t.orValue(ce.time) == ce.time", True, None, None, None),
+            ('data.?dec.value() == 2.0 || data.?s == optional.of("abc")', True, None, None, None),
+            ("data.?n == optional.none()", False, None, True, True),
+            ('"a" in data.?tags.orValue([])', True, None, False, False),
+            ("data.?lines.orValue([]).all(l, l.?qty.orValue(3) > 1)", True, None, True, True),
+            ("data.lines.exists(l, l.?sku.orValue('') == 'k')", True, None, None, False),
+            ('ce.?subject.orValue("none") == "none"', False, True, True, True),
+            ("ce.?priority.orValue(1) < 3", False, True, True, True),
+            ("ce.?vip.orValue(false) || ce.?time.hasValue()", True, False, False, False),
+        ]
+    ),
 ]
 
 
@@ -123,6 +148,31 @@ def test_each_column_means_its_own_type(spark: SparkSession, ansi: str) -> None:
         if [r[i + 1] for r in rows] != expected
     ]
     assert wrong == []
+
+
+def test_optional_selections_of_columns_are_native(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([EMPTY], SCHEMA)
+    environment, layout = environment_of(frame), recognise(frame.schema)
+    for text, *_ in OPTIONALS:
+        lowered = lower_filter(compile_filter(text, environment).checked, layout)
+        assert [] == [c.reason for c in lowered.residual], text
+
+
+def test_a_macro_names_a_variant_beside_columns(spark: SparkSession) -> None:
+    """What lies in a typed column with a VARIANT cannot travel to an engine, so it must be native."""
+    frame = spark.sql(
+        "SELECT '1' AS id, named_struct('v', parse_json('{\"k\": \"b\", \"r\": 2}'), 'l', array('a', 'b')) AS data "
+        "UNION ALL SELECT '2', named_struct('v', parse_json('{\"k\": [1]}'), 'l', array('a'))"
+    )
+    rows = {
+        "data.l.exists(x, cel.bind(v, data.v.k, v == x))": [True, False],
+        "data.l.all(x, cel.bind(v, data.v, v.?k.orValue('') != x))": [False, True],
+        "data.l.exists(x, cel.bind(n, double(size(x)) * data.v.r, n == 2.0 || n > 5.0))": [True, None],
+        "data.l.exists(x, cel.bind(n, data.v.r, n == 2.0 && n > 1.0))": [True, None],
+    }
+    filters = {f"c{i}": compile_filter(text, environment_of(frame)) for i, text in enumerate(rows)}
+    found = sorted(frame.select("id", *(column(f, frame).alias(c) for c, f in filters.items())).collect())
+    assert list(rows.values()) == [[row[i + 1] for row in found] for i in range(len(rows))]
 
 
 def environment_of(frame: object) -> Environment:
