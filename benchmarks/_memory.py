@@ -44,13 +44,12 @@ def open_files(pid: int) -> int:
 
 
 def below(root: int) -> list[int]:
-    """All processes that a process started, and those that they did."""
+    """All processes that a process started, and those that they did; not those that have ended."""
     found = []
-    for task in Path(f"/proc/{root}/task").glob("*/children"):
-        try:
-            children = [int(pid) for pid in task.read_text(encoding="utf-8").split()]
-        except OSError:
-            continue
-        for child in children:
-            found += [child, *below(child)]
+    try:
+        children = [task.read_text(encoding="utf-8").split() for task in Path(f"/proc/{root}/task").glob("*/children")]
+    except OSError:
+        return []
+    for child in (int(pid) for pids in children for pid in pids):
+        found += [child, *below(child)]
     return found

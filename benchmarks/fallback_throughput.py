@@ -32,15 +32,15 @@ from tricel.spark_backend.session import start_session
 from tricel import compile_filter
 
 CUSTOMER = 'data.customer.id.matches("^(?:[a-z][0-9]+)+7$")'
-DISCOUNT = "data.?discount.orValue(0.0) >= 5.0 || data.total > 990.0"
+TOTAL = 'string(data.total).endsWith(".5")'
 WHOLE = 'data.exists(k, k == "customer" && data[k].exists(j, j == "country" && data[k][j] == "DE"))'
 FILTERS = (
     ("an attribute that has 1,000 values", 'ce.source.matches("^(?:/[a-z0-9]+)+/[0-9]+$")', "text"),
     ("an attribute of which all differ", 'ce.id.matches("^(?:[a-z][0-9]+)+7$")', "text"),
     ("a field of JSON text", CUSTOMER, "text"),
     ("a field of a VARIANT", CUSTOMER, "variant"),
-    ("a JSON text, for an optional field", DISCOUNT, "text"),
-    ("a VARIANT, for an optional field", DISCOUNT, "variant"),
+    ("a number of JSON text", TOTAL, "text"),
+    ("a number of a VARIANT", TOTAL, "variant"),
     ("a JSON text, whole", WHOLE, "text"),
     ("a VARIANT, whole", WHOLE, "variant"),
     ("an attribute condition first", f'ce.type == "t3" && {CUSTOMER}', "text"),
@@ -48,7 +48,7 @@ FILTERS = (
 )
 SEVERAL = tuple(f'data.customer.id.matches("^(?:[a-z][0-9]+)+{i:02}$")' for i in range(20))
 ATTRIBUTES = ("id", "source", "specversion", "type", "subject", "datacontenttype", "data")
-FEWER, APART = 10, 100
+FEWER, APART = 6, 20
 """How many times fewer events the rows of 20 filters have, and the one in which each filter has a UDF of its own."""
 FEW = 4_000
 """Events that both judge before they are timed."""
@@ -86,7 +86,7 @@ def rival(frame: DataFrame, texts: Sequence[str]) -> Column:
 def main() -> None:
     """Runs every comparison and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--events", type=int, default=100_000)
+    parser.add_argument("--events", type=int, default=300_000)
     arguments = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="tricel-bench-"))
     spark = start_session("local[2]")

@@ -23,6 +23,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 from tricel.compiler.literals import quoted
 from tricel.compiler.patterns import compile_re2
 from tricel.spark_backend import column
@@ -132,7 +133,7 @@ def main() -> None:
     for row, ours, rival in zip(rows, found, rivals, strict=True):
         each = [f"{1000 * s / COPIES:.1f}" for s in ours.seconds]
         shown = ascii(row["pattern"])[1:-1]
-        table.add_row(shown[:44], ours.runs, *each, f"{ours.ratio:.1f}", "yes" if ours.right else "NO", rival)
+        table.add_row(Text(shown[:44]), ours.runs, *each, f"{ours.ratio:.1f}", "yes" if ours.right else "NO", rival)
     ratios, right = [f.ratio for f in found], sum(f.right for f in found)
     kinds = Counter(re.sub(r",? ?[0-9.]+ s$", "", r) or "right" if not r.startswith("over") else r for r in rivals)
     console = Console(width=140)
