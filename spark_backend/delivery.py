@@ -10,7 +10,7 @@ A batch run does this once and a stream for each of its batches. What is written
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 from urllib.parse import quote
@@ -20,7 +20,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as fn
 
-from .events import tells_of_damage
+from .events import complete, tells_of_damage
 from .failure import RunError
 from .fanout.join import DELIVERED, ERRORED, OUTCOME, TRIGGER
 from .files import Directory, literal
@@ -80,19 +80,25 @@ class Filter(Protocol):
 class EventTables(Protocol):
     """Events of one run or batch, in `complete` tables of different columns, that may be read again."""
 
-    def tables(self, *, verified: bool = False) -> Sequence[DataFrame]:
-        """The tables, one at least; `verified` leaves out what turns out to be damaged when it is read to its end."""
+    def tables(self, *, verified: bool = False, reserved: Collection[str] = ()) -> Sequence[DataFrame]:
+        """The tables, one at least; `verified` leaves out what turns out to be damaged when it is read to its end.
+
+        `reserved` are columns that events cannot have beside those that no run takes: see `reserved`.
+        """
 
 
 @dataclass(frozen=True)
 class EventTable:
-    """One `complete` table, taken as it is."""
+    """One table, taken as it is."""
 
     table: DataFrame
 
-    def tables(self, *, verified: bool = False) -> tuple[DataFrame, ...]:
-        """The table."""
-        return (self.table,)
+    def tables(self, *, verified: bool = False, reserved: Collection[str] = ()) -> tuple[DataFrame, ...]:
+        """The table, `complete`.
+
+        Raises RunError (TRI601): see `complete`.
+        """
+        return (complete(self.table, reserved),)
 
 
 @dataclass
@@ -100,12 +106,13 @@ class FoundOnce:
     """Events whose tables are found once, however often they are asked for."""
 
     events: EventTables
+    reserved: Collection[str] = ()
     _found: Sequence[DataFrame] = ()
 
-    def tables(self, *, verified: bool = False) -> Sequence[DataFrame]:
+    def tables(self, *, verified: bool = False, reserved: Collection[str] = ()) -> Sequence[DataFrame]:
         """The tables."""
         if verified or not self._found:
-            self._found = self.events.tables(verified=verified)
+            self._found = self.events.tables(verified=verified, reserved=(*self.reserved, *reserved))
         return self._found
 
 
@@ -165,6 +172,11 @@ def check_names(triggers: Sequence[Filter], partition: str = "trigger") -> None:
         if not _names_directory(SUBSCRIBER, t.destination):
             message = f"the subscriber of trigger '{t.id}' cannot name a directory"
             raise RunError("TRI602", message, t.destination or t.id, "choose another --partition-by")
+
+
+def reserved(format: str, partition: str) -> tuple[str, ...]:  # noqa: A002
+    """Columns that events cannot have where pairs are written so: a directory's name would take their place."""
+    return tuple(c for c in PARTITIONS[partition] if c != TRIGGER) if format == "parquet" else ()
 
 
 def _names_directory(column: str, value: str) -> bool:

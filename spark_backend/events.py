@@ -6,7 +6,7 @@ import os
 import re
 import uuid
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeVar
@@ -16,6 +16,7 @@ from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untype
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
+from pyspark.sql.types import StructType
 from tricel.compiler.diagnostics import Diagnostic
 
 from .event_texts import canonical, in_a_list, parse_documents, parse_lines
@@ -23,9 +24,10 @@ from .failure import RunError
 from .files import Inputs, find_inputs, literal
 from .frames import takes_unpaired_surrogates
 from .malformed import CORRUPT, DAMAGED_TABLE, NO_EVENTS, UNFIT_TABLE
+from .spellings import CaseByCase, SpelledTwiceError, Spellings, case_by_case, spelled_in_two
 from .sql import name as quoted
 
-_ONE_NAME = "COLUMN_ALREADY_EXISTS"
+_NO_CAPITALS = "Spark does not tell capitals, and CEL does"
 _WITHOUT_IT = "mend it, or put an empty file in its place"
 _READ_FAILURE = re.compile(
     r"FAILED_READ_FILE\.(?:NO_HINT|CANNOT_READ_FILE_FOOTER)\].*? while reading file (.*?)\. +"
@@ -107,37 +109,44 @@ class EventFiles:
     found: Inputs
     apart: bool = False
 
-    def tables(self, *, verified: bool = False) -> tuple[DataFrame, ...]:
+    def tables(self, *, verified: bool = False, reserved: Collection[str] = ()) -> tuple[DataFrame, ...]:
         """All that is in the files, as `complete` tables of events: one at least.
 
         A Parquet file whose footer cannot be read is one malformed row; so is one that is damaged farther in, where
         `verified` is true, which reads every file once more. Otherwise a query over such a file fails (see
-        `tells_of_damage`).
+        `tells_of_damage`). `reserved` are columns that this run adds to events, in lower case.
 
         Raises RunError (TRI601): see `read_events`.
         """
-        tables, lost = self.parquet(verified=verified) if self.found.tables else ([], {})
+        tables, lost = self.parquet(verified=verified, reserved=reserved) if self.found.tables else ([], {})
         texts = _texts(self.spark, self.found)
         if lost:
             texts.append(_lost_rows(self.spark, lost))
         if not tables and not texts:
             texts.append(parse_lines(_no_texts(self.spark)))
-        return (*map(complete, tables), *([_joined(texts)] if texts else ()))
+        return (*(complete(t, reserved) for t in tables), *([_joined(texts)] if texts else ()))
 
-    def parquet(self, *, verified: bool = False) -> tuple[list[DataFrame], dict[str, str]]:
+    def parquet(
+        self, *, verified: bool = False, reserved: Collection[str] = ()
+    ) -> tuple[list[DataFrame], dict[str, str]]:
         """The tables in the Parquet files, and why other files give none."""
         files = self.found.tables
 
-        def read(sound: Sequence[str]) -> tuple[list[tuple[DataFrame, list[str]]], list[str]]:
-            tables, unfit = _merged(self.spark, sound, self._takes)
+        def takes(table: DataFrame) -> bool:
+            return not _missing(table) and not (self.apart and _unfit(table, reserved))
+
+        def read(sound: Sequence[str]) -> tuple[list[tuple[DataFrame, list[str]]], dict[str, Spellings]]:
+            tables, unfit = _merged(self.spark, sound, takes)
             for table, _ in tables if verified else ():
                 table.write.format("noop").mode("overwrite").save()
             return tables, unfit
 
         found, damaged = _those_that_can_be_read(files, read)
-        groups, unfit = found or ([], [])
+        groups, unfit = found or ([], {})
         if unfit and not self.apart:
-            raise RunError("TRI601", "two columns of this table have one name", unfit[0], "Spark knows no capitals")
+            file, twins = next(iter(unfit.items()))
+            message = f"two columns of this table have one name, but for capitals: {_both(twins)}"
+            raise RunError("TRI601", message, file, f"{_NO_CAPITALS}: rename one of them")
         lost = {**dict.fromkeys(damaged, DAMAGED_TABLE), **dict.fromkeys(unfit, UNFIT_TABLE)}
         tables = []
         for table, names in groups:
@@ -148,25 +157,24 @@ class EventFiles:
                 raise RunError("TRI601", message, names[0], help_)
             if missing:
                 lost |= dict.fromkeys(names, NO_EVENTS)
-            elif self.apart and _unfit(table):
+            elif self.apart and _unfit(table, reserved):
                 lost |= dict.fromkeys(names, UNFIT_TABLE)
             else:
                 tables.append((table, names[0]))
         if len(tables) > 1 and not self.apart:
+            _refuse_spellings(tables)
             message = "a column of this table has another type than in those before it"
             raise RunError("TRI601", message, tables[1][1], f"read it apart from '{tables[0][1]}'")
         return [table for table, _ in tables], lost
 
-    def _takes(self, table: DataFrame) -> bool:
-        return not _missing(table) and not (self.apart and _unfit(table))
 
-
-def complete(events: DataFrame) -> DataFrame:
+def complete(events: DataFrame, reserved: Collection[str] = ()) -> DataFrame:
     """`events` with the reader's columns about the text, where a table has none.
 
-    Raises RunError (TRI601) for a column that the run would write itself, and for one of the reader's of another type.
+    Raises RunError (TRI601) for a column that the run would write itself, which `reserved` adds to, in lower case, and
+    for one of the reader's of another type.
     """
-    unfit = _unfit(events)
+    unfit = _unfit(events, reserved)
     if unfit:
         message = f"the events have a column '{unfit}', and a run has a use of its own for that name"
         raise RunError("TRI601", message, help="give the column another name")
@@ -183,11 +191,11 @@ def _missing(table: DataFrame) -> list[str]:
     return [name for name in ("id", "source", "type") if name not in table.columns]
 
 
-def _unfit(table: DataFrame) -> str:
+def _unfit(table: DataFrame, reserved: Collection[str] = ()) -> str:
     """A column that events in a run cannot have; empty where there is none."""
     for f in table.schema.fields:
         name, type_ = f.name.lower(), f.dataType.typeName()
-        if name in _WRITTEN or _READER.get(name, type_) != type_:
+        if name in _WRITTEN or name in reserved or _READER.get(name, type_) != type_:
             return f.name
     return ""
 
@@ -238,44 +246,64 @@ def _text(spark: SparkSession, files: Sequence[str], *, whole: bool = False, dam
 
 def _merged(
     spark: SparkSession, files: Sequence[str], takes: Callable[[DataFrame], bool]
-) -> tuple[list[tuple[DataFrame, list[str]]], list[str]]:
-    """The files as one table with the columns of all, where that can be had and `takes` takes it.
+) -> tuple[list[tuple[DataFrame, list[str]]], dict[str, Spellings]]:
+    """The tables in the files, each with its files, and the files that are no table to Spark, with the names they spell
+    in two ways.
 
-    Otherwise as many tables as there are sets of columns, so that a file is not lost for what another one has.
-
-    Beside them the files that are no table to Spark, for two columns have one name. Every footer is read. Files without
-    a byte are in neither.
+    There is one table with the columns of all, where that can be had and `takes` takes it, and otherwise one for each
+    set of columns, so that a file is not lost for what another one has. Every footer is read. Files without a byte are
+    in none.
     """
+    with case_by_case(spark) as read:
+        try:
+            whole = read.table(files)
+            if len(files) == 1 or takes(whole):
+                return [(whole, list(files))], {}
+        except SpelledTwiceError as e:
+            if len(files) == 1:
+                return [], {files[0]: e.spellings}
+        except (PySparkException, Py4JJavaError) as e:
+            if _no_schema(e):
+                return [], {}
+            if "CANNOT_MERGE_SCHEMAS" not in str(e):
+                raise
+        return _apart(read, files)
 
-    def table(some: Sequence[str]) -> DataFrame:
-        reader = spark.read.options(mergeSchema=True, ignoreCorruptFiles=False, ignoreMissingFiles=False)
-        read = reader.parquet(*(literal(f) for f in some))
-        read.schema  # noqa: B018 - Spark Connect reads nothing before it is asked
-        return read
 
-    def nothing(e: Exception) -> bool:
-        return "UNABLE_TO_INFER_SCHEMA" in str(e)
-
-    try:
-        whole = table(files)
-        if len(files) == 1 or takes(whole):
-            return [(whole, list(files))], []
-    except (PySparkException, Py4JJavaError) as e:
-        if nothing(e):
-            return [], []
-        if "CANNOT_MERGE_SCHEMAS" not in str(e) and _ONE_NAME not in str(e):
-            raise
-    unfit = []
-    alike: dict[str, list[str]] = {}
+def _apart(read: CaseByCase, files: Sequence[str]) -> tuple[list[tuple[DataFrame, list[str]]], dict[str, Spellings]]:
+    """The files as one table for each set of columns."""
+    unfit: dict[str, Spellings] = {}
+    alike: dict[str, tuple[StructType, list[str]]] = {}
     for file in files:
         try:
-            alike.setdefault(table([file]).schema.json(), []).append(file)
+            schema = read.table([file]).schema
+        except SpelledTwiceError as e:
+            unfit[file] = e.spellings
         except (PySparkException, Py4JJavaError) as e:
-            if _ONE_NAME in str(e):
-                unfit.append(file)
-            elif not nothing(e):
+            if not _no_schema(e):
                 raise
-    return [(table(group), group) for group in alike.values()], unfit
+        else:
+            alike.setdefault(schema.json(), (schema, []))[1].append(file)
+    return [(read.of_schema(schema, group), group) for schema, group in alike.values()], unfit
+
+
+def _no_schema(e: Exception) -> bool:
+    return "UNABLE_TO_INFER_SCHEMA" in str(e)
+
+
+def _refuse_spellings(tables: Sequence[tuple[DataFrame, str]]) -> None:
+    """Raises RunError (TRI601) where a column, or a field of one, is spelled in two ways; `tables` have a file each."""
+    for i, (table, file) in enumerate(tables):
+        for before, other in tables[:i]:
+            twins = spelled_in_two(before.schema, table.schema)
+            if twins:
+                message = f"'{twins.second}' in this table is '{twins.first}' in another"
+                help_ = f"{_NO_CAPITALS}: spell it as in '{other}', or read the two apart"
+                raise RunError("TRI601", message, file, help_)
+
+
+def _both(twins: Spellings) -> str:
+    return " and ".join(f"'{name}'" for name in dict.fromkeys(twins))
 
 
 def _json_lines(spark: SparkSession, documents: list[str]) -> set[str]:

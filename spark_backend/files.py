@@ -8,11 +8,13 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from glob import glob
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from tricel.compiler.diagnostics import Diagnostic
 from tricel.compiler.source import NOWHERE, Source
 
@@ -21,6 +23,10 @@ from .failure import RunError
 FORMATS = ("auto", "jsonl", "json", "parquet")
 _SUFFIXES = {"jsonl": ("jsonl", "ndjson", "txt"), "json": ("json",), "parquet": ("parquet",)}
 _SHOWN = 3
+_LITTLE = 16 << 20
+"""Bytes of JSON text that are little work."""
+_PACKED = 8
+"""How much more there is in a byte of Parquet, or of gzip, than in one of JSON text."""
 _GLOB = re.compile(r"([\\*?\[\]{}])")
 
 
@@ -66,6 +72,43 @@ def find_inputs(spark: SparkSession, paths: Sequence[str | os.PathLike[str]], fo
             "name files .jsonl, .ndjson, .json (also with .gz) or .parquet, or say which format they have",
         )
     return found
+
+
+def is_little(paths: Iterable[str | os.PathLike[str]]) -> bool:
+    """Whether there is little to read, and all of it on this host, as far as names and sizes tell."""
+    left = _LITTLE
+    for file in _local_files(paths):
+        if file is None:
+            return False
+        try:
+            size = file.stat().st_size
+        except OSError:
+            continue
+        left -= size if file.suffix in (".jsonl", ".ndjson", ".txt", ".json") else _PACKED * size
+        if left < 0:
+            return False
+    return True
+
+
+def _local_files(paths: Iterable[str | os.PathLike[str]]) -> Iterator[Path | None]:
+    """The files under the paths; None for one that is not on this host."""
+    for given in paths:
+        path = os.fspath(given)
+        if "://" in path or path.startswith("file:"):
+            yield None
+        elif Path(path).exists():
+            yield from _below(Path(path))
+        else:
+            found = glob(path)  # Spark's own globs know more signs
+            yield from (f for name in found for f in _below(Path(name))) if found else (None,)
+
+
+def _below(top: Path) -> Iterator[Path]:
+    if top.is_dir():
+        for folder, _, names in os.walk(top):
+            yield from (Path(folder, name) for name in names)
+    else:
+        yield top
 
 
 def sort_inputs(files: Iterable[str], format: str = "auto", *, hidden: Iterable[str] = ()) -> Inputs:  # noqa: A002
@@ -118,12 +161,34 @@ def _listing(spark: SparkSession, wanted: list[str]) -> list[str]:
     # Only the names are asked for, so no file is opened.
     reader = spark.read.format("binaryFile").option("recursiveFileLookup", "true")
     try:
-        return sorted({row["path"] for row in reader.load(wanted).select("path").collect()})
+        found = reader.load(wanted)
+        return _files_here(spark, found) or sorted({row["path"] for row in found.select("path").collect()})
     except AnalysisException as e:
         if e.getCondition() != "PATH_NOT_FOUND":
             raise
         missing = (e.getMessageParameters() or {}).get("path", ", ".join(wanted))
         raise RunError("TRI601", "no such file or directory", missing, "check the path") from None
+
+
+def _files_here(spark: SparkSession, found: DataFrame) -> list[str]:
+    """The names that Spark has listed, without a query, which would be the first of the run and take seconds.
+
+    Spark lists files without a byte and passes them over when it reads, so their sizes are asked for here; none where
+    there is a file that is not on the driver's host.
+    """
+    if not hasattr(spark, "_jsparkSession"):
+        return []
+    uris = [re.sub("^file:/+", "/", uri) for uri in found.inputFiles()]
+    if not all(uri.startswith("/") for uri in uris):
+        return []
+    return sorted(f"file:{path}" for path in map(unquote, uris) if _has_bytes(path))
+
+
+def _has_bytes(path: str) -> bool:
+    try:
+        return Path(path).stat().st_size > 0
+    except OSError:
+        return True
 
 
 class Directory:

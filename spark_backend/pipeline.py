@@ -39,9 +39,9 @@ from .delivery import (
     observed,
     publish,
     refusal,
+    reserved,
     with_damage_left_out,
 )
-from .events import complete
 from .fanout.join import DELIVERED, ERRORED, OUTCOME, TRIGGER
 from .files import Directory
 from .outcomes import Judge
@@ -85,7 +85,7 @@ def run(
     if format not in FORMATS or on_error not in ON_ERROR or partition not in PARTITIONS:
         raise ValueError(f"no such format, on_error or partition: {format!r}, {on_error!r}, {partition!r}")
     check_names(triggers, partition)
-    found = FoundOnce(_tables(events))
+    found = FoundOnce(_tables(events), reserved(format, partition))
     found.tables()  # what cannot be read at all ends the run before an earlier one is removed
     target = Directory(spark, out)
     with target.held():
@@ -145,7 +145,7 @@ def dry_run(
 
 
 def _tables(events: DataFrame | EventTables) -> EventTables:
-    return EventTable(complete(events)) if isinstance(events, DataFrame) else events
+    return EventTable(events) if isinstance(events, DataFrame) else events
 
 
 def _prepare(target: Directory, overwrite: bool) -> None:

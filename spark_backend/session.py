@@ -11,6 +11,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,8 +33,14 @@ DEFAULTS: Mapping[str, str] = {
     "spark.executor.extraJavaOptions": "-Xss16m",
     "spark.driver.extraJavaOptions": "-Xss16m",
     "spark.sql.shuffle.partitions": "8",
+    # What a run has written is listed again to count it: a task for each of many folders takes longer than the listing.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
 }
 """What a session started here is set to, where the caller says nothing else."""
+
+_DAEMON = "tricel.spark_backend.worker_daemon"
+_BRIEF = "-XX:TieredStopAtLevel=1"
+"""Java compiles its code once and quickly: compiling it well takes longer than a short run takes in all."""
 
 # The level is Spark's own default, which it would otherwise announce to set.
 _QUIET = """rootLogger.level = warn
@@ -65,12 +72,15 @@ def java_version(environment: Mapping[str, str] = os.environ) -> int:
     return version
 
 
-def start_session(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
+def start_session(
+    master: str | None = None, conf: Mapping[str, str] | None = None, *, brief: bool = False
+) -> SparkSession:
     """A Spark session for a command: the one there is, that of `spark-submit` or SPARK_REMOTE, or a new one on `master`.
 
-    A new one is local, quiet, without a user interface and bounded in memory; `conf` overrides each of `DEFAULTS`. Of
-    the others only `conf` is set. Where PYSPARK_PYTHON names no other, workers on this host run this very Python;
-    executors of a cluster that `spark-submit` chose may not have it at this path, and run theirs.
+    A new one is local, quiet, without a user interface and bounded in memory; `conf` overrides each of `DEFAULTS`. With
+    `brief` it is for little work, which it is done with sooner. Of the others only `conf` is set. Where PYSPARK_PYTHON
+    names no other, workers on this host run this very Python; executors of a cluster that `spark-submit` chose may not
+    have it at this path, and run theirs.
 
     Raises:
         RunError: (TRI604) when no usable Java is found, before a JVM starts.
@@ -80,10 +90,10 @@ def start_session(master: str | None = None, conf: Mapping[str, str] | None = No
         java_version()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        return _session(master, dict(conf or {}), given)
+        return _session(master, dict(conf or {}), given, brief=brief)
 
 
-def _session(master: str | None, settings: dict[str, str], given: bool) -> SparkSession:
+def _session(master: str | None, settings: dict[str, str], given: bool, *, brief: bool) -> SparkSession:
     from pyspark.sql import SparkSession
 
     active = SparkSession.getActiveSession()
@@ -94,8 +104,11 @@ def _session(master: str | None, settings: dict[str, str], given: bool) -> Spark
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         settings = {**DEFAULTS, **settings}
         options = "spark.driver.extraJavaOptions"
-        settings[options] = f"{settings[options]} -Dlog4j2.configurationFile={_quiet_logging()}"
+        added = f"-Dlog4j2.configurationFile={_quiet_logging()} {_BRIEF if brief else ''}".rstrip()
+        settings[options] = f"{settings[options]} {added}"
         settings["spark.master"] = master or settings.get("spark.master", "local[*]")
+        if not named and hasattr(os, "fork") and _installed() and settings["spark.master"].startswith("local"):
+            settings.setdefault("spark.python.daemon.module", _DAEMON)
     builder = SparkSession.builder
     for key, value in settings.items():
         builder = builder.config(key, value)
@@ -107,6 +120,14 @@ def _session(master: str | None, settings: dict[str, str], given: bool) -> Spark
     ):
         session.sparkContext.pythonExec = sys.executable
     return session
+
+
+def _installed() -> bool:
+    """Whether another process of this Python finds tricel, too."""
+    try:
+        return bool(metadata.version("tricel"))
+    except metadata.PackageNotFoundError:
+        return False
 
 
 def _quiet_logging() -> str:

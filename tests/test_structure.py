@@ -32,8 +32,10 @@ SPARK_MODULES = frozenset(
         "progress",
         "frames",
         "session",
+        "spellings",
         "streaming",
         "worker",
+        "worker_daemon",
     }
 )  # of spark_backend: these run Spark, the rest write text
 

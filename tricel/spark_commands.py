@@ -179,11 +179,12 @@ def _run(
         return EXIT_FINDINGS
     from tricel.spark_backend import pipeline
     from tricel.spark_backend.events import find_events
+    from tricel.spark_backend.files import is_little
     from tricel.spark_backend.session import start_session
 
     from .console import print_report, progress_bar
 
-    spark = start_session(master)
+    spark = start_session(master, brief=is_little(events))
     try:
         with progress_bar() as progress:
             read = find_events(spark, list(events), warn=lambda d: print_diagnostics((d,), "text", err=True))

@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
 from ..delivery import EventTable, EventTables
-from ..events import EventFiles, complete
+from ..events import EventFiles
 from ..failure import RunError
 from ..files import hidden_below, literal, sort_inputs
 from .observers import Observer
@@ -138,7 +138,7 @@ class Table:
 
     def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> EventTable:
         """The rows as they are."""
-        return EventTable(complete(batch))
+        return EventTable(batch)
 
 
 def source_of(text: str | os.PathLike[str], rate: Rate) -> Files | Table:

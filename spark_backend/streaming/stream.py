@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 from tricel.compiler import CompileError
 
-from ..delivery import FORMATS, ON_ERROR, PARTITIONS, Delivery, FoundOnce, check_names, refusal
+from ..delivery import FORMATS, ON_ERROR, PARTITIONS, Delivery, FoundOnce, check_names, refusal, reserved
 from ..failure import RunError
 from ..files import Directory
 from ..layout import LayoutError
@@ -284,7 +284,8 @@ class _Stream:
         intended = self.ledger.intended(batch, self.live.current)
         if intended is None:
             self.live.refresh()
-        events = FoundOnce(self.source.events(self.spark, frame, self.observer))
+        columns = reserved(self.options.format, self.options.partition)
+        events = FoundOnce(self.source.events(self.spark, frame, self.observer), columns)
         set_ = intended or self._fitting(events.tables())
         self.ledger.begin(batch, set_)
         session = events.tables()[0].sparkSession

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ import pytest
 pytest.importorskip("pyspark")
 
 from tricel.spark_backend import column, where
+from tricel.spark_backend.events import read_events
+from tricel.spark_backend.failure import RunError
 
 from tricel import compile_filter
 
@@ -71,6 +74,25 @@ def answers(spark: SparkSession) -> dict[str, Any]:
             for outcome in OUTCOMES:
                 kept = where(frame, compile_filter(text), on_error=outcome)  # type: ignore[arg-type]
                 found[f"{layout}: {text}: {outcome}"] = rows_or_message(kept)
+    return found | spellings(spark)
+
+
+def spellings(spark: SparkSession) -> dict[str, Any]:
+    """What is read of Parquet files that spell a column in two ways: both, and either."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    found: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for file, column_ in (("a", "region"), ("b", "Region")):
+            table = pa.table({"id": [file], "source": ["s"], "type": ["t"], column_: ["eu"]})
+            pq.write_table(table, f"{folder}/{file}.parquet")
+            rows = read_events(spark, f"{folder}/{file}.parquet").select("id", column_).collect()
+            found[f"spelled {column_}"] = list(map(list, rows))
+        try:
+            read_events(spark, folder)
+        except RunError as e:
+            found["spelled in two"] = e.diagnostic.message
     return found
 
 
@@ -114,6 +136,7 @@ def test_connect_answers_as_classic_spark_does(spark: SparkSession, remote: dict
     classic = answers(spark)
     assert classic == remote
     assert {True, False, None} == {value for row in classic["JSON text: columns"] for value in row[1:]}
+    assert "'Region' in this table is 'region' in another" == classic["spelled in two"]
     failed = [text for key, text in classic.items() if key.endswith(": fail")]
     assert 6 == len(failed)
     assert all("cannot be evaluated on an event" in text for text in failed)

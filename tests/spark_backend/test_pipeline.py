@@ -156,6 +156,33 @@ def test_what_has_a_folder(
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("column", ["subscriber", "Subscriber"])
+def test_a_directory_does_not_take_a_column_of_the_events(spark: SparkSession, tmp_path: Path, column: str) -> None:
+    folder, out = tmp_path / "in", tmp_path / "out"
+    table(folder / "a.parquet", 0, **{column: "mine"})
+    trigger = Trigger("all", f"ce.{column} == 'mine'", destination="http://a/")
+    found = find_events(spark, folder)
+    assert 10 == run(spark, [trigger], found, str(out)).written
+    for events in (found, spark.read.parquet(str(folder))):
+        with pytest.raises(RunError, match=f"a column '{column}'") as e:
+            run(spark, [trigger], events, str(out), partition="subscriber", overwrite=True)
+        assert "TRI601" == e.value.diagnostic.code
+    kept = spark.read.parquet(str(out / "delivered")).select(column).distinct().collect()
+    assert ["mine"] == [row[0] for row in kept]
+    table(folder / "b.parquet", 10)
+    apart = replace(find_events(spark, folder), apart=True)
+    report = run(spark, [trigger], apart, str(tmp_path / "apart"), partition="subscriber")
+    assert (11, 1, ((UNFIT_TABLE, 1),)) == (report.read, report.malformed, report.reasons)
+    # A line is the event as it came, whatever the directory is called.
+    lines = run(
+        spark, [trigger], replace(found, apart=False), str(out), partition="subscriber", format="jsonl", overwrite=True
+    )
+    (place,) = (out / "delivered").iterdir()
+    written = [json.loads(line) for f in place.rglob("*.txt") for line in f.read_text().splitlines()]
+    assert ({"mine"}, 10) == ({event[column] for event in written}, lines.written)
+
+
+@pytest.mark.spark
 def test_one_table_of_many_triggers_is_in_few_files(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     many = [Trigger(f"t{i}", f"ce.id != '{i}'") for i in range(70)]
     run(spark, many, events, str(tmp_path / "out"), partition="none")
