@@ -161,7 +161,7 @@ class _Fan:
         modes = {self.modes[e.member.id] for e in self.plan.entries}
         judged = self._judged(self._candidates(), value, once=modes != {_DROP})
         if programs.found:
-            open_ = judged.where(self._passing({_KEEP if mode == _FAIL else mode for mode in modes}))
+            open_ = self._narrow(judged.where(self._passing({_KEEP if mode == _FAIL else mode for mode in modes})))
             rest = programs.column(self.plan)
             value = rest if modes == {_DROP} else F.col(names.of("value")) & rest
             judged = self._judged(open_, value, once=modes != {_DROP})
@@ -176,6 +176,13 @@ class _Fan:
         """Candidates with a value. `once`: from a generator, behind which Spark cannot copy it into each place of use,
         nor move it before a condition that came first; an Arrow pass would be made for each copy."""
         return candidates.withColumn(self.names.of("value"), F.explode_outer(F.array(value)) if once else value)
+
+    def _narrow(self, candidates: DataFrame) -> DataFrame:
+        """Candidates with the columns that are read from here on: Spark keeps whole rows for the time that Python takes."""
+        names = self.names
+        kept = [F.col(name(c)) for c in self.df.columns]
+        own = ("trigger", "value", "errors", "program", "reads")
+        return _fenced(candidates.select(*kept, *map(names.of, own), *self.plan.documents), names.of("reads"))
 
     def _passing(self, modes: set[int]) -> Column:
         """Which candidates are pairs."""
@@ -205,16 +212,14 @@ class _Fan:
         if any(e.earlier for e in entries):
             seen = f"arrays_overlap({names.of('earlier')}, {names.of('keys')})"
             joined = joined.where(f"NOT coalesce({seen}, FALSE)")
-        return _fenced(joined, names)
+        # Spark would make a condition on candidates a condition of the join, and pull each read of a VARIANT in it below
+        # the join, where every event pays for it once for each of its keys.
+        return _fenced(joined, names.of("shape"))
 
 
-def _fenced(candidates: DataFrame, names: Names) -> DataFrame:
-    """The same rows, with the shape from a generator, so that what depends on the shape is computed after the join.
-
-    Spark would make a condition on candidates a condition of the join, and pull each read of a VARIANT in it below the
-    join, where every event pays for it once for each of its keys.
-    """
-    return candidates.withColumn(names.of("shape"), F.explode_outer(F.array(names.of("shape"))))
+def _fenced(candidates: DataFrame, column: str) -> DataFrame:
+    """The same rows, with a column from a generator: what depends on it is computed here or later, never before."""
+    return candidates.withColumn(column, F.explode_outer(F.array(column)))
 
 
 def _question(asked: Asked | None, position: int) -> str:

@@ -116,8 +116,7 @@ class Programs:
             _Task(residual.job, *tasks[self._readings[reading]], "ce" in residual.needs.roots)
             for residual, reading in self.found
         )
-        # The shape comes from a generator: what depends on it stays above the conditions on candidates.
-        asks = F.col(plan.names.of("reads")).isNotNull() & F.col(plan.names.of("shape")).isNotNull()
+        asks = F.col(plan.names.of("reads")).isNotNull()
         return worker_column(_evaluator, (given,), [F.when(asks, F.expr(c)) for c in columns], "boolean")
 
     def _texts(self, readings: Sequence[tuple[int, _Reading]], names: Names) -> str:

@@ -511,6 +511,9 @@ def test_events_are_read_once_and_the_fallback_is_asked_once(spark: SparkSession
     assert (1, 1, 0) == (plan.count("Range ("), plan.count("ArrowEvalPython"), plan.count("Union"))
     # The conditions that Spark evaluates come first: an operator is above what it reads.
     assert plan.index("ArrowEvalPython") < plan.index("CASE WHEN (tricel_shape")
+    # What they alone read is not in the rows that Spark keeps while Python works.
+    (narrow,) = [line for line in plan.splitlines() if "explode(array(tricel_reads" in line]
+    assert (True, False) == ("tricel_program" in narrow, "tricel_s0" in narrow)
     assert 3 * (2 + 1) == pairs.count()
 
 
