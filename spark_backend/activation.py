@@ -152,6 +152,24 @@ class Runner:
         return outcome
 
 
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A job over rows that hold more than it reads: its inputs, and where in a row they are.
+
+    `attributes`: its programs read `ce`.
+    """
+
+    job: Job
+    inputs: tuple[Input, ...]
+    positions: tuple[int, ...]
+    attributes: bool
+
+    def reader(self) -> Callable[[Sequence[Any]], tuple[Activation | None, bool]]:
+        """What makes the job's activations from such rows: see `Reader`; made once in each process."""
+        read, positions = Reader(self.inputs, attributes=self.attributes), self.positions
+        return lambda row: read([row[i] for i in positions])
+
+
 def as_seen(job: Job, given: Activation) -> Activation:
     """The activation as a filter sees it: with the extension attributes that it selects into read as JSON."""
     return {**given, "ce": with_json(given["ce"], job.json_extensions)} if job.json_extensions else given

@@ -8,7 +8,7 @@ travels as it is, and a typed column as JSON text that is read back by its types
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -19,7 +19,7 @@ from tricel.compiler import Requirements, together
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType
 
-from .activation import Activation, Form, Input, Job, Reader, Runner
+from .activation import Activation, Form, Input, Job, Reader, Runner, Task
 from .jobs import Residual
 from .layout import Held, Layout
 from .lowered import around
@@ -58,23 +58,15 @@ def fallback_outcomes(residuals: Sequence[Residual], native: Column, layout: Lay
         NotNative: where a column that they read cannot travel.
     """
     columns, inputs = _travelling(residuals, layout)
-    tasks = tuple(_Task(r.job, _positions(r, inputs, layout), "ce" in r.needs.roots) for r in residuals)
-    given = (tasks, inputs)
+    given = (tuple(_task(r, inputs, layout) for r in residuals), inputs)
     return worker_column(_many, given, [native, *(F.when(native != FALSE, c) for c in columns)], "bigint")
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """One filter of several in a pass, and which of the inputs are its own."""
-
-    job: Job
-    positions: tuple[int, ...]
-    attributes: bool
-
-
-def _positions(residual: Residual, inputs: Sequence[Input], layout: Layout) -> tuple[int, ...]:
+def _task(residual: Residual, inputs: Sequence[Input], layout: Layout) -> Task:
+    """The job over rows of all `inputs`, which travel for several residuals."""
     own = {(i.kind, i.attribute, i.field) for i in (*inputs_of(residual.needs, layout), *residual.values)}
-    return tuple(n for n, i in enumerate(inputs) if (i.kind, i.attribute, i.field) in own)
+    positions = tuple(n for n, i in enumerate(inputs) if (i.kind, i.attribute, i.field) in own)
+    return Task(residual.job, tuple(inputs[n] for n in positions), positions, "ce" in residual.needs.roots)
 
 
 def _travelling(residuals: Sequence[Residual], layout: Layout) -> tuple[list[Column], tuple[Input, ...]]:
@@ -192,10 +184,10 @@ def _one(job: Job, inputs: tuple[Input, ...], attributes: bool) -> Callable[...,
     return lambda *columns: pd.Series(_each(_rows(columns), outcome, once=read.comparable), dtype=object)
 
 
-def _many(tasks: tuple[_Task, ...], inputs: tuple[Input, ...]) -> Callable[..., Any]:
+def _many(tasks: tuple[Task, ...], inputs: tuple[Input, ...]) -> Callable[..., Any]:
     runners = [Runner(task.job) for task in tasks]
     read = Reader(inputs, attributes=any(task.attributes for task in tasks))
-    apart = [Reader([inputs[n] for n in task.positions], attributes=task.attributes) for task in tasks]
+    apart = [task.reader() for task in tasks]
 
     def outcomes(row: tuple[Any, ...]) -> int:
         asked, *values = row
@@ -205,8 +197,7 @@ def _many(tasks: tuple[_Task, ...], inputs: tuple[Input, ...]) -> Callable[..., 
         if given is not None:
             return _packed(runners, asked, [(given, fit)] * len(tasks))
         # A value that cannot be read is an error of the filters that read it, and of no other.
-        own = ([values[n] for n in task.positions] for task in tasks)
-        return _packed(runners, asked, [each(v) for each, v in zip(apart, own, strict=True)])
+        return _packed(runners, asked, [own(values) for own in apart])
 
     return lambda *columns: pd.Series(_each(_rows(columns), outcomes, once=read.comparable), dtype="int64")
 

@@ -17,7 +17,7 @@ import pandas as pd
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from ..activation import Form, Input, Job, Reader, Runner
+from ..activation import Form, Input, Runner, Task
 from ..fallback import inputs_of
 from ..jobs import Residual, refused, residual_of
 from ..lowered import CompiledFilter, around
@@ -39,16 +39,6 @@ _TRUTH = "replace(CAST({} AS STRING), 'false', '')"
 """A truth value as text that Python, too, takes for true or false."""
 
 _Documents: TypeAlias = tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Task:
-    """The programs of some filters, with the positions of what they read among the texts and then the columns that travel."""
-
-    job: Job
-    inputs: tuple[Input, ...]
-    positions: tuple[int, ...]
-    attributes: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +103,7 @@ class Programs:
             columns += [self._others(readings, type_, i, plan.names) for i in range(width)]
         tasks = {number: _positions(reading, widths) for number, reading in readings}
         given = tuple(
-            _Task(residual.job, *tasks[self._readings[reading]], "ce" in residual.needs.roots)
+            Task(residual.job, *tasks[self._readings[reading]], "ce" in residual.needs.roots)
             for residual, reading in self.found
         )
         asks = F.col(plan.names.of("reads")).isNotNull()
@@ -158,7 +148,7 @@ def _over(reading: _Reading, parsed: Mapping[str, str]) -> _Reading:
 
 
 def _positions(reading: _Reading, widths: Mapping[str, int]) -> tuple[tuple[Input, ...], tuple[int, ...]]:
-    """What programs read, without SQL, and where in a row it is."""
+    """What programs read, without SQL, and where in a row it is: among the texts, or the columns after them."""
     begins: dict[str, int] = {}
     end = len(reading.texts)
     for type_, width in widths.items():
@@ -173,7 +163,7 @@ def _positions(reading: _Reading, widths: Mapping[str, int]) -> tuple[tuple[Inpu
     return tuple(replace(i, sql="") for i in inputs), tuple(positions)
 
 
-def _evaluator(tasks: tuple[_Task, ...]) -> Callable[..., Any]:
+def _evaluator(tasks: tuple[Task, ...]) -> Callable[..., Any]:
     made: dict[int, Callable[[Sequence[Any]], bool | None]] = {}
 
     def evaluate(texts: pd.Series, *others: pd.Series) -> pd.Series:
@@ -194,11 +184,11 @@ def _evaluator(tasks: tuple[_Task, ...]) -> Callable[..., Any]:
     return evaluate
 
 
-def _judge(task: _Task) -> Callable[[Sequence[Any]], bool | None]:
-    read, run = Reader(task.inputs, attributes=task.attributes), Runner(task.job)
+def _judge(task: Task) -> Callable[[Sequence[Any]], bool | None]:
+    read, run = task.reader(), Runner(task.job)
 
     def judge(row: Sequence[Any]) -> bool | None:
-        given, fit = read([row[i] for i in task.positions])
+        given, fit = read(row)
         return run(given, fit=fit)
 
     return judge
