@@ -9,7 +9,7 @@ import click
 from tricel.compiler import errors
 
 from .cluster_triggers import CLUSTER, ClusterChoice, chosen, read_cluster_triggers, selection_options
-from .exits import EXIT_FAILURE, EXIT_FINDINGS, guarded, print_diagnostics
+from .exits import EXIT_FINDINGS, failed, guarded, print_diagnostics
 from .options import engine_option
 from .stream_command import StreamChoice, origin_of, run_stream_command
 from .triggers import STDIN, read_triggers
@@ -246,8 +246,7 @@ def _bundle(out: str | None, environment: str | None, python: str) -> int:
         if environment:
             click.echo(f"{environment}: {write_environment(Path(environment), python)} distributions")
     except NotPackedError as e:
-        click.echo(f"error: {e}", err=True)
-        return EXIT_FAILURE
+        return failed(e)
     return 0
 
 
