@@ -53,7 +53,7 @@ _FLAT = {MacroKind.OPT_MAP: False, MacroKind.OPT_FLAT_MAP: True}
 
 def optionals(e: Expr, types: Mapping[int, CelType]) -> Expr:
     """`e` without the optional values whose presence can be asked for by `has()`."""
-    return _Run(e, types).visit(e)
+    return e if _hides_optionals(e, types) else _Run(e, types).visit(e)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +176,9 @@ class _Run:
             case Call(function="or", target=target, args=(other,)) if target is not None:
                 first = self._read(target)
                 second = self._read(other) if first is not None else None
-                return _Or(first, second) if first is not None and second is not None else None
+                if first is None or second is None or (_repeats_other(first) and not _is_constant(second)):
+                    return None
+                return _Or(first, second)
             case Comprehension(macro=MacroKind.OPT_MAP | MacroKind.OPT_FLAT_MAP as macro, range=range_, body=body):
                 path = self._read(range_)
                 inner = self._read(body) if _FLAT[macro] else _Of(body)
@@ -292,6 +294,34 @@ class _Run:
         return name
 
 
+def _hides_optionals(e: Expr, types: Mapping[int, CelType]) -> bool:
+    """Whether an optional may be where the types tell of a JSON value: a value of type dyn that holds one passes for it."""
+    for node in walk(e):
+        type_ = types.get(node.id)
+        if type_ is not None and _mentions(type_, "dyn"):
+            held = (types.get(part.id) for part in _taken_up(node))
+            if any(t is not None and _mentions(t, "optional_type") for t in held):
+                return True
+    return False
+
+
+def _taken_up(e: Expr) -> tuple[Expr, ...]:
+    """The parts that the value of `e` may be or hold as they are; what only reads an optional takes up none."""
+    match e:
+        case Select() | Has() | Call(function="_[_]" | "_[?_]" | "value"):
+            return ()
+        case Call(function="or" | "orValue", target=target, args=args) if target is not None:
+            return args if e.function == "orValue" else ()
+        case Comprehension(macro=macro, body=body) if macro in _FLAT:
+            return () if _FLAT[macro] else (body,)
+        case _:
+            return children(e)
+
+
+def _mentions(type_: CelType, name: str) -> bool:
+    return type_.name == name or any(_mentions(p, name) for p in type_.params)
+
+
 def _may_nest(type_: CelType) -> bool:
     """Whether what a value of this type holds, or is, may be an optional too."""
     held = type_.params[0] if type_.name == "optional_type" else type_
@@ -307,6 +337,11 @@ def _repeats_other(found: _Optional) -> bool:
             return _repeats_other(first) or _repeats_other(second)
         case _:
             return False
+
+
+def _is_constant(found: _Optional) -> bool:
+    """Whether it is the same whatever names mean where it is written."""
+    return isinstance(found, _Nothing) or (isinstance(found, _Of) and isinstance(found.value, Lit))
 
 
 def _is_testable(found: _Optional) -> bool:

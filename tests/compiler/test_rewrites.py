@@ -233,6 +233,7 @@ def test_optionals_keep_their_meaning(text: str) -> None:
         "data.?a.or(" * 45 + "data.?b" + ")" * 45 + ".orValue(1) == 2",
         "data.?a.orValue(" * 45 + "1" + ")" * 45 + " == 2",
         "data.?a" + "".join(f".optFlatMap(v{i}, v{i}.?a" for i in range(40)) + ")" * 40 + ".hasValue()",
+        "data.?a.optFlatMap(v, v.?b)" + ".or(data.?c.optFlatMap(v, v.?b))" * 40 + ".orValue(1) == 2",
         "data.?a.optMap(v, " + " || ".join(["v == 1"] * 4_000) + ").orValue(true)",
         "cel.bind(o, data.?a.?b, " * 40 + "o.?a.orValue(1) == 2" + ")" * 40,
         "cel.bind(o, data.a.?b, " + " || ".join(["o.?a.orValue(1) == 2"] * 1_500) + ")",
