@@ -47,7 +47,7 @@ def _in_made(lowering: Lowering, value: Sql, held: Sql) -> Sql:
     if all(o.literal is not None or o.type == t.NULL for o in options) and value.items is None:
         return _in_literals(lowering, value, list(options))
     tests = [equality.equals(lowering, value, o) for o in options]
-    return made.when_certain([value, *options], joined("OR", tests))
+    return made.when_certain([value, *options], joined("OR", tests) if tests else boolean("FALSE", ()))
 
 
 def _in_keys(value: Sql, keys: tuple[str, ...]) -> Sql:
