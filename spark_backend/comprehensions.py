@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ from . import dynamic, made
 from .reasons import NotNative
 from .sparktypes import SparkType
 from .sql import Sql, boolean, deepest, literal
-from .turns import MAX_READ, MAX_TURNS, Again, names, turns, weight
+from .turns import MAX_READ, MAX_TURNS, MAX_WRITTEN, PART, Again, Loops, Turns, names, turns, weight
 
 if TYPE_CHECKING:
     from .lower import Lowering
@@ -33,29 +32,28 @@ def comprehension(lowering: Lowering, e: Comprehension, scope: dict[str, Sql]) -
     if e.second or e.macro not in _NATIVE:
         raise NotNative(f"the macro '{e.macro}' with {'two variables' if e.second else 'its own kind of result'}")
     found = turns(e, TYPE_NAMES - scope.keys() - {name for name, _ in lowering.checked.environment.roots})
-    sizes = [size for again in found.ranged if (size := _size(lowering, again, scope))]
-    reads = [again for again in found.read if not lowering.in_turns or names(again.value) & scope.keys()]
+    if lowering.in_turns:  # the macros around this one look at all that is not of their own elements
+        reads = tuple(again for again in found.read if names(again.value) & scope.keys())
+        found = Turns(tuple(x for x in found.loops if sum(1 for r in x.ranges if names(r) & scope.keys()) > 1), reads)
     source = _range(lowering, e.range, scope)
-    return lowering.let(source, lambda s: _guarded(lowering, e, s, (sizes, reads), scope))
+    return lowering.let(source, lambda s: _guarded(lowering, e, s, found, scope))
 
 
-def _guarded(
-    lowering: Lowering, e: Comprehension, source: Sql, again: tuple[list[str], list[Again]], scope: dict[str, Sql]
-) -> Sql:
+def _guarded(lowering: Lowering, e: Comprehension, source: Sql, found: Turns, scope: dict[str, Sql]) -> Sql:
     """The macro over its range, an error where it and the macros within it may do too much."""
-    sizes, reads = again
     items = _items(lowering, source)
-    if not sizes and not reads:
+    if not found.loops and not found.read:
         return _over(lowering, e, items, scope)
 
     def guarded(i: Sql) -> Sql:
-        tests = [_few_turns(i, sizes)] if sizes else []
-        tests += dict.fromkeys(test for r in reads if (test := _little(lowering, e, i, r, scope)))
-        found = _over(lowering, e, i, scope)
+        few = (_few_turns(lowering, e, i, loops, scope) for loops in found.loops)
+        little = (_little(lowering, e, i, again, scope) for again in found.read)
+        tests = [test for test in dict.fromkeys([*few, *little]) if test]
+        over = _over(lowering, e, i, scope)
         if not tests:
-            return found
-        text = f"CASE WHEN {' AND '.join(tests)} THEN {found.text} END"
-        return replace(found, text=text, infix=False, joined_by="", truth="", cheap=False, depth=found.depth + 3)
+            return over
+        text = f"CASE WHEN {' AND '.join(tests)} THEN {over.text} END"
+        return replace(over, text=text, infix=False, joined_by="", truth="", cheap=False, depth=over.depth + 3)
 
     return lowering.let(replace(items, cheap=False), guarded)
 
@@ -68,27 +66,28 @@ def _range(lowering: Lowering, e: Expr, scope: dict[str, Sql]) -> Sql:
     return lowering.whole(source)
 
 
-def _size(lowering: Lowering, e: Expr, scope: dict[str, Sql]) -> str:
-    """How many elements or keys there are; empty for what has none."""
-    ranged = _ranged(lowering, e, scope)
-    return f"coalesce(array_size({ranged}), 0)" if ranged else ""
-
-
-def _few_turns(items: Sql, sizes: Sequence[str]) -> str:
-    """Whether macros in one another take no more than `MAX_TURNS` turns."""
-    most = sizes[0] if len(sizes) == 1 else f"greatest({', '.join(sizes)})"
-    return f"CAST(array_size({items.text}) AS BIGINT) * {most} <= {MAX_TURNS}"
+def _few_turns(lowering: Lowering, e: Comprehension, items: Sql, loops: Loops, scope: dict[str, Sql]) -> str:
+    """Whether macros in one another take no more than `MAX_TURNS` turns; empty where they can take none."""
+    factors = [f"{loops.written}D"] if loops.written > 1 else []
+    for i, over in enumerate(loops.ranges):
+        ranged = items.text if over is e.range else _ranged(lowering, over, scope)
+        if not ranged:
+            return ""
+        size = f"CAST(array_size({ranged}) AS DOUBLE)"
+        parts = f"{size} + octet_length(to_json({ranged})) / {PART}D" if i in loops.nested else size
+        factors.append(f"coalesce({parts}, 0D)")
+    return f"{' * '.join(factors)} <= {MAX_TURNS}"
 
 
 def _little(lowering: Lowering, e: Comprehension, items: Sql, again: Again, scope: dict[str, Sql]) -> str:
     """Whether a value that turns read again is little, all turns together; empty where it is short in any case."""
-    if not again.ranges or (again.value == _EVENT and "ce" not in scope):
+    if (not again.ranges and again.written <= MAX_WRITTEN) or (again.value == _EVENT and "ce" not in scope):
         # read as often as a list written in the filter has elements; or asked for a name, which reads nothing
         return ""
     size = weight(items if again.value is e.range else lowering.lower(again.value, scope), again.use)
     if not size:
         return ""
-    tests = [size]
+    tests = [size] if again.written == 1 else [size, f"{again.written}D"]
     for i, over in enumerate(again.ranges):
         ranged = items.text if over is e.range else _ranged(lowering, over, scope)
         count = f"octet_length(to_json({ranged}))" if i in again.nested else f"array_size({ranged})"

@@ -40,6 +40,7 @@ MAX_NESTING = 220
 MAX_SQL = 1_000_000
 """Characters of SQL that one conjunct may become."""
 _LET_DEPTH = 3
+_TOO_DEEP = "nested deeper than Spark's parser takes"
 _LITERAL_TYPES = {kind: CelType(kind.value) for kind in LitKind}
 
 
@@ -55,6 +56,7 @@ class Lowering:
     documents: dict[str, Sql] = field(default_factory=dict)
     in_turns: bool = False
     _count: int = 0
+    _open: int = 0
 
     def lower(self, e: Expr, scope: dict[str, Sql]) -> Sql:
         """The SQL of `e`; `scope` holds comprehension variables.
@@ -76,7 +78,7 @@ class Lowering:
         """
         found = self._lower(e, scope)
         if found.depth > MAX_NESTING:
-            raise NotNative("nested deeper than Spark's parser takes")
+            raise NotNative(_TOO_DEEP)
         if len(found.text) > MAX_SQL:
             raise NotNative("longer than a million characters of SQL")
         return found
@@ -114,10 +116,14 @@ class Lowering:
             return body(value)
         if value.items is not None:
             return self.lets(value.items, lambda items: body(replace(value, items=tuple(items), cheap=True)))
+        if (self._open + 1) * _LET_DEPTH > MAX_NESTING:
+            raise NotNative(_TOO_DEEP)
         variable = self.variable()
+        self._open += 1
         inner = self.whole(
             body(replace(value, text=variable, infix=False, joined_by="", cheap=True, path=None, depth=0))
         )
+        self._open -= 1
         text = f"get(transform(array({value.text}), {variable} -> {inner.text}), 0)"
         depth = max(value.depth, inner.depth) + _LET_DEPTH
         return replace(
@@ -126,7 +132,7 @@ class Lowering:
 
     def lets(self, values: Sequence[Sql], body: Callable[[list[Sql]], Sql], only: Sequence[int] | None = None) -> Sql:
         """`let` for several values; `only` names the positions to bind."""
-        positions = list(range(len(values))) if only is None else list(only)
+        positions = [i for i in (range(len(values)) if only is None else only) if not values[i].cheap]
 
         def bind(done: list[Sql], rest: list[int]) -> Sql:
             if not rest:

@@ -5,7 +5,7 @@ CEL makes the whole value before it uses any of it, so an error in one part is a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -110,28 +110,40 @@ def whole(lowering: Lowering, made: Sql) -> Sql:
     if any(i.type != first.type or i.shape != first.shape for i in items):
         items = [as_variant(i) for i in items]
 
-    def build(bound: list[Sql]) -> Sql:
-        text = f"array({', '.join(i.text for i in bound)})"
-        json, nan = all(i.from_json for i in bound), any(i.nan for i in bound)
-        shape = None if first.shape is None else SparkType("array", element=first.shape)
-        found = Sql(text, t.list_of(bound[0].type), nan=nan, from_json=json, depth=deepest(bound) + 2, shape=shape)
-        return when_certain(bound, found)
+    text = f"array({', '.join(i.text for i in items)})"
+    json, nan = all(i.from_json for i in items), any(i.nan for i in items)
+    shape = None if first.shape is None else SparkType("array", element=first.shape)
+    found = Sql(text, t.list_of(items[0].type), nan=nan, from_json=json, depth=deepest(items) + 2, shape=shape)
+    return _certain(lowering, items, found, lambda a: a)
 
-    return lowering.lets(items, build)
+
+def _certain(lowering: Lowering, items: Sequence[Sql], made: Sql, of: Callable[[Sql], Sql], parts: str = "{}") -> Sql:
+    """`of` what was made where no item is an error. The items are looked at where they are, in its `parts`."""
+    if all(i.cheap for i in items):
+        return when_certain(items, of(made))
+    y = lowering.variable()
+
+    def tested(whole: Sql) -> Sql:
+        then = of(whole)
+        text = f"CASE WHEN forall({parts.format(whole.text)}, {y} -> {y} IS NOT NULL) THEN {then.text} END"
+        return replace(then, text=text, cheap=False, depth=3)
+
+    return lowering.let(made, tested)
 
 
 def _object(lowering: Lowering, keys: Sequence[str], items: Sequence[Sql]) -> Sql:
     if not keys:
         return Sql("parse_json('{}')", t.JSON, cheap=True, from_json=True)
 
-    def build(bound: list[Sql]) -> Sql:
-        pairs = ", ".join(f"{text_literal(k)}, {v.text}" for k, v in zip(keys, bound, strict=True))
-        json = all(v.from_json for v in bound)
-        return when_certain(
-            bound, Sql(f"to_variant_object(map({pairs}))", t.JSON, from_json=json, depth=deepest(bound) + 2)
-        )
+    items = [as_variant(i) for i in items]
+    pairs = ", ".join(f"{text_literal(k)}, {v.text}" for k, v in zip(keys, items, strict=True))
+    json = all(v.from_json for v in items)
+    entries = Sql(f"map({pairs})", t.JSON_MAP, from_json=json, depth=deepest(items) + 1)
 
-    return lowering.lets([as_variant(i) for i in items], build)
+    def build(m: Sql) -> Sql:
+        return Sql(f"to_variant_object({m.text})", t.JSON, from_json=json, depth=m.depth + 1)
+
+    return _certain(lowering, items, entries, build, "map_values({})")
 
 
 def as_variant(x: Sql) -> Sql:

@@ -6,11 +6,13 @@ event reads it again: as often as there are turns. That is an error over a bound
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import reduce
 from itertools import islice
+from math import prod
 from typing import TypeAlias
 
 from tricel.compiler import celtypes as t
@@ -30,6 +32,7 @@ from tricel.compiler.nodes import (
     ListExpr,
     Lit,
     MacroKind,
+    MapExpr,
     Select,
     children,
     variables,
@@ -48,6 +51,10 @@ A turn over values of JSON takes Spark up to some twenty microseconds, so this i
 """
 MAX_READ = 200_000_000
 """Characters that all turns may read again, besides their own elements: some seconds at most."""
+MAX_WRITTEN = 10_000
+"""Turns over lists written in the filter that may read anything: as many as one may be long, as if written out."""
+PART = 20
+"""Characters of JSON in a part that macros go over within an element; where they are fewer, there are more turns."""
 _SHORT = frozenset({t.NULL, t.BOOL, t.INT, t.UINT, t.DOUBLE, t.TIMESTAMP, t.DURATION, t.TYPE})
 
 
@@ -64,24 +71,43 @@ class Use(StrEnum):
 class Again:
     """A value that is read in each turn over all of `ranges`, once for every combination of their elements.
 
-    `nested` are those of the ranges whose elements are gone over too, so that there are as many turns as parts in them.
+    `nested` are those of the ranges whose elements are gone over too, so that there are as many turns as parts in them;
+    `written` is how often that is, by lists that the filter writes out.
     """
 
     value: Expr
     use: Use
     ranges: tuple[Expr, ...]
     nested: frozenset[int] = frozenset()
+    written: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Loops:
+    """Macros, or `in`, in one another: a turn for every combination of elements of `ranges`, `written` times.
+
+    `written` is the product for lists that the filter writes out; `nested` are as in `Again`.
+    """
+
+    ranges: tuple[Expr, ...]
+    nested: frozenset[int]
+    written: int
+
+    @property
+    def multiply(self) -> bool:
+        """Whether there may be more turns than parts of the data."""
+        return len(self.ranges) + (self.written > 1) > 1
 
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """What each turn of a macro does besides reading its element.
+    """What a macro does besides reading its elements once.
 
-    `ranged` are the values that it goes over, or looks through with `in`; `read` is what it, and the turns of the
-    macros within it, read again.
+    `loops` are it and those within it that take more turns than the data has parts; `read` is what all their turns
+    read again.
     """
 
-    ranged: tuple[Expr, ...]
+    loops: tuple[Loops, ...]
     read: tuple[Again, ...]
 
 
@@ -89,12 +115,14 @@ def turns(e: Comprehension, types: frozenset[str] = TYPE_NAMES) -> Turns:
     """What each turn of `e` does; `types` are the names that are types.
 
     Raises:
-        NotNative: where a turn chooses it anew, so that nothing bounds it.
+        NotNative: where a turn chooses it anew, so that nothing bounds it, or the filter itself makes it too many.
     """
     run = _Walk(e.macro is MacroKind.MAP, types)
     read = tuple(dict.fromkeys(run.entered(e, _Scope(), ())))
-    ranged = (r for r in islice(run.ranges, 1, None) if not isinstance(r, ListExpr))
-    return Turns(tuple(dict.fromkeys(ranged)), read)
+    loops = tuple(dict.fromkeys(run.loops(path) for path in run.paths))
+    if any(found.written > MAX_TURNS for found in loops):
+        raise NotNative(f"macros over lists written in the filter take more than {MAX_TURNS:,} turns")
+    return Turns(tuple(found for found in loops if found.multiply), read)
 
 
 def names(e: Expr) -> frozenset[str]:
@@ -168,18 +196,44 @@ class _Scope:
 
 @dataclass
 class _Walk:
-    """One walk over a macro. `ranges` are those that are no part of one another, in the order in which they are met."""
+    """One walk over a macro. `ranges` are those that are no part of one another, in the order in which they are met.
+
+    `paths` are the ranges of macros in one another, outermost first, by number; `of_elements` are lists that the
+    filter writes out of elements.
+    """
 
     keeps: bool
     types: frozenset[str]
     ranges: list[Expr] = field(default_factory=list)
+    paths: dict[tuple[int, ...], None] = field(default_factory=dict)
+    of_elements: set[int] = field(default_factory=set)
+
+    def loops(self, path: Iterable[int]) -> Loops:
+        """What the turns over these ranges come to."""
+        times = Counter(path)
+        over = [n for n in times if self._factor(n, times[n]) is None]
+        nested = frozenset(i for i, n in enumerate(over) if times[n] > 1)
+        written = prod(self._factor(n, times[n]) or 1 for n in times)
+        return Loops(tuple(self.ranges[n] for n in over), nested, written)
+
+    def _factor(self, n: int, times: int) -> int | None:
+        """How many turns macros take over a range that the filter writes out, and over its elements; None where the
+        event says that."""
+        range_ = self.ranges[n]
+        if not isinstance(range_, ListExpr | MapExpr):
+            return None
+        items = len(children(range_))
+        if times == 1 or n in self.of_elements:  # what is in those elements is counted as theirs
+            return items
+        return None if names(range_) else items * sum(1 for _ in walk(range_)) ** (times - 1)
 
     def entered(self, e: Comprehension, scope: _Scope, loops: tuple[int, ...]) -> Iterator[Again]:
         """What is read within `e`; `loops` are the ranges of the macros around it."""
-        chains = self._range(e.range, scope)
+        over, chains = self._range(e.range, scope)
         inner = scope.with_parts(variables(e), chains)
+        self.paths[*loops, *over] = None
         for part in (e.body,) if e.condition is None else (e.condition, e.body):
-            yield from self.found(part, inner, (*loops, *chains))
+            yield from self.found(part, inner, (*loops, *over))
 
     def found(self, e: Expr, scope: _Scope, loops: tuple[int, ...], use: Use = Use.READ) -> Iterator[Again]:
         """What `e` reads again in the turns over `loops`."""
@@ -199,7 +253,9 @@ class _Walk:
                 yield from self.found(body, self._named(variable, value, scope), loops, use)
             case Call(function=function, args=(element, holder)) if function == IN:
                 yield from self.found(holder, scope, loops)
-                yield from self.found(element, scope, (*loops, *self._range(holder, scope)), Use.COMPARED)
+                inner = loops if isinstance(holder, ListExpr) else (*loops, *self._range(holder, scope)[0])
+                self.paths[inner] = None
+                yield from self.found(element, scope, inner, Use.COMPARED)
             case Call(function=function, args=args) if function in (EQUALS, NOT_EQUALS):
                 compared = Use.TESTED if any(isinstance(a, Lit) for a in args) else Use.COMPARED
                 for arg in args:
@@ -218,39 +274,45 @@ class _Walk:
         of_elements = read & scope.parts.keys()
         if read and not of_elements:
             return scope.with_named(variable, scope.closed(value))
+        if isinstance(value, ListExpr | MapExpr):
+            return scope.with_parts(frozenset({variable}), self._range(value, scope)[1])
         if of_elements == read:
             return scope.with_parts(frozenset({variable}), frozenset(c for n in read for c in scope.parts[n]))
         if isinstance(value, Call) and (value.function, value.target is not None) in _SMALL:
             return scope.with_parts(frozenset({variable}), frozenset())
         raise NotNative("a macro gives a name to what is made of its element and of what is no part of it")
 
-    def _range(self, e: Expr, scope: _Scope) -> _Chains:
+    def _range(self, e: Expr, scope: _Scope) -> tuple[_Chains, _Chains]:
+        """The ranges that a macro over `e` goes over, and those that its elements are parts of."""
         read = self._names(e, scope)
         of_elements = read & scope.parts.keys()
-        if isinstance(e, ListExpr) and not read:
-            return frozenset()
-        if read and of_elements == read:
-            return frozenset(c for n in read for c in scope.parts[n])
-        if of_elements:
+        chains = frozenset(c for n in of_elements for c in scope.parts[n])
+        written = isinstance(e, ListExpr | MapExpr)
+        if read and of_elements == read and not written:
+            return chains, chains
+        if of_elements != read and of_elements:
             raise NotNative("each turn of a macro chooses what another goes over, which nothing bounds")
-        self.ranges.append(scope.closed(e))
-        return frozenset({len(self.ranges) - 1})
+        self.ranges.append(e if of_elements else scope.closed(e))
+        over = frozenset({len(self.ranges) - 1})
+        if of_elements:
+            self.of_elements |= over
+        return over, chains | over
 
     def _read(self, e: Expr, root: str, scope: _Scope, loops: tuple[int, ...], use: Use) -> Iterator[Again]:
         """`e` is selected from `root`, or is it."""
         own = scope.parts.get(root, frozenset())
-        others = tuple(dict.fromkeys(n for n in loops if n not in own))
+        others = self.loops(n for n in loops if n not in own)
         if root in scope.named and _root(scope.named[root]) is None:
             values = [scope.named[root]]
         elif root not in scope.parts:
             values = [scope.closed(e)]
-        elif others:
-            values, use = [self.ranges[n] for n in own], Use.KEPT if use is Use.KEPT else Use.READ
+        elif others.ranges or others.written > MAX_WRITTEN:
+            read = (self.ranges[n] for n in sorted(own - self.of_elements))
+            values, use = [r for r in read if names(r)], Use.KEPT if use is Use.KEPT else Use.READ
         else:
             return
-        nested = frozenset(i for i, n in enumerate(others) if loops.count(n) > 1)
         for value in values:
-            yield Again(value, use, tuple(self.ranges[n] for n in others), nested)
+            yield Again(value, use, others.ranges, others.nested, others.written)
 
 
 def _root(e: Expr) -> str | None:

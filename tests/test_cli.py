@@ -36,7 +36,7 @@ def tricel(*arguments: str, given: str | bytes | None = None) -> Result:
         (["lint", "--strict", "-e", "ce.type == 5"], None, 1, "TRI250"),
         (["compile", "-e", "user.id == 1"], None, 1, "did you mean 'data.user'"),
         (["compile", "--format", "cel", "-e", "(true)"], None, 0, "true"),
-        (["compile", "--engine", "cel-python", "-e", "data.x.y[?'a'].hasValue()"], None, 1, "TRI401"),
+        (["compile", "--engine", "cel-python", "-e", "data.x.y[?0].hasValue()"], None, 1, "TRI401"),
         (["rule", "tri204"], None, 0, "no matching overload"),
         (["rule", "TRI000"], None, 2, "there is no code"),
         (["rule"], None, 0, "TRI101"),
