@@ -173,6 +173,8 @@ def _lower(e: Expr, checked: Checked, layout: Layout) -> Conjunct:
         body = walk.condition(e, {})
     except NotNative as refusal:
         return Conjunct(e, native=False, reason=refusal.reason)
+    except RecursionError:
+        return Conjunct(e, native=False, reason="nested deeper than it can be lowered")
     documents = tuple((key, sql.text) for key, sql in walk.documents.items())
     return Conjunct(e, native=True, sql=around(body.text, documents), body=body, documents=documents)
 

@@ -62,6 +62,7 @@ class Use(StrEnum):
     """What a turn does with a value, which is how much reading it costs: a whole list is walked to be compared."""
 
     READ = "read"
+    FOUND = "asked for"
     TESTED = "compared with a constant"
     COMPARED = "compared"
     KEPT = "kept"
@@ -240,8 +241,8 @@ class _Walk:
         match e:
             case Lit():
                 return
-            case Has(operand=operand) if _root(operand) is not None:
-                return
+            case Has(operand=operand, field=key) if (root := _root(operand)) is not None:
+                yield from self._read(Select(operand, key), root, scope, loops, Use.FOUND)
             case Ident() | Select() | Call(function="_[_]", args=(_, Lit())) if (root := _root(e)) is not None:
                 yield from self._read(e, root, scope, loops, Use.KEPT if self.keeps else use)
             case Comprehension(range=range_):
@@ -253,7 +254,7 @@ class _Walk:
                 yield from self.found(body, self._named(variable, value, scope), loops, use)
             case Call(function=function, args=(element, holder)) if function == IN:
                 yield from self.found(holder, scope, loops)
-                inner = loops if isinstance(holder, ListExpr) else (*loops, *self._range(holder, scope)[0])
+                inner = loops if isinstance(holder, ListExpr | MapExpr) else (*loops, *self._range(holder, scope)[0])
                 self.paths[inner] = None
                 yield from self.found(element, scope, inner, Use.COMPARED)
             case Call(function=function, args=args) if function in (EQUALS, NOT_EQUALS):
@@ -308,7 +309,7 @@ class _Walk:
             values = [scope.closed(e)]
         elif others.ranges or others.written > MAX_WRITTEN:
             read = (self.ranges[n] for n in sorted(own - self.of_elements))
-            values, use = [r for r in read if names(r)], Use.KEPT if use is Use.KEPT else Use.READ
+            values, use = [r for r in read if names(r)], use if use in (Use.KEPT, Use.FOUND) else Use.READ
         else:
             return
         for value in values:
@@ -335,12 +336,16 @@ def weight(v: Sql, use: Use) -> str:
     text = v.type in (t.STRING, t.BYTES)
     if text and use is Use.TESTED:
         return ""
+    if use is Use.FOUND and v.type != t.JSON:
+        return ""
     size = f"octet_length({v.text})" if text else f"octet_length(to_json({v.text}))"
     match use:
         case Use.COMPARED if text:
             return f"coalesce({size}, 0)"
         case Use.COMPARED if v.type == t.JSON:
             return f"coalesce({size} * CASE WHEN {dynamic.is_container(v)} THEN 10D ELSE 1D END, 0D)"
+        case Use.FOUND:  # Spark copies it, much sooner than it is read
+            return f"coalesce({size} / 20D, 0D)"
         case Use.COMPARED | Use.KEPT:
             return f"coalesce({size} * 10D, 0D)"
         case _:

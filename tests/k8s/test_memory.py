@@ -69,10 +69,20 @@ def caches() -> list[Any]:
     return [each for each in found if str(each.__module__).startswith("tricel.")]
 
 
+def full(cache: Any) -> bool:
+    """Whether it holds as much as it may."""
+    info = cache.cache_info()
+    return bool(info.currsize == info.maxsize)
+
+
 def least_growth(work: Callable[[int], object]) -> float:
     """How many blocks of memory a review leaves in the round that leaves fewest, apart from what bounded caches keep."""
     work(0)
     bounded = [cache for cache in caches() if cache.cache_parameters()["maxsize"] is not None]
+    held = {id(cache): cache.cache_info().currsize for cache in bounded}
+    work(ROUNDS + 1)
+    # What does not grow with reviews stays: an engine's environment is for all of them, and never wholly given back.
+    bounded = [cache for cache in bounded if cache.cache_info().currsize > held[id(cache)] or full(cache)]
 
     def kept() -> int:
         for cache in bounded:

@@ -233,6 +233,85 @@ def test_macros_in_one_another_are_bounded_in_spark_too(spark: SparkSession) -> 
     assert [expected for _, expected in NATIVE_BOMBS] == outcomes
 
 
+def listed(*items: str) -> str:
+    return f"[{', '.join(items)}]"
+
+
+NUMBERS = listed(*(f"{i}.0" for i in range(200)))
+
+
+@pytest.mark.parametrize(
+    ("text", "guards"),
+    [
+        (f"data.l.exists(x, {NUMBERS}.exists(q, {NUMBERS}.exists(r, x == q * r + 0.5)))", ["200D", "40000D"]),
+        (f"data.l.exists(x, {NUMBERS}.exists(q, x == q))", ["200D"]),
+        (f"{NUMBERS}.exists(q, data.l.exists(x, x == q))", ["200D"]),
+        (f"data.l.exists(x, x.a.exists(y, {NUMBERS}.exists(q, y == q)))", ["200D"]),
+        (f"data.l.exists(x, cel.bind(n, {NUMBERS}, n.exists(q, x == q)))", ["200D"]),
+        (f"data.l.exists(x, {listed(*(f'x * {i}.0' for i in range(20)))}.exists(q, q == 3.0))", ["20D"]),
+        (f"{NUMBERS}.exists(q, data.x == q)", []),
+        ("data.l.exists(x, x.a.exists(y, y == 1.0))", []),
+        ('[data.a, data.b].exists(x, x == "a")', []),
+        ('[data.a, data.b].exists(x, x.exists(y, y == "a"))', []),
+        ('["a/", "b/"].exists(p, data.x.startsWith(p))', []),
+    ],
+)
+def test_lists_written_in_the_filter_multiply_turns(text: str, guards: list[str]) -> None:
+    compiled = compile_filter(text)
+    assert not compiled.residual
+    assert all(f"{factor} * coalesce(CAST(array_size(" in compiled.native_sql for factor in guards)
+    assert bool(guards) is ("<= 1000000 " in compiled.native_sql)
+
+
+def test_what_a_turn_looks_for_in_the_event_is_guarded_where_spark_copies_it() -> None:
+    assert "<= 200000000" in compile_filter("data.l.exists(x, has(data.big.x))").native_sql
+    assert "<= 200000000" not in compile_filter("data.l.exists(x, has(x.big.x) && has(ce.subject))").native_sql
+
+
+@pytest.mark.parametrize(
+    ("text", "native"),
+    [
+        (f"{NUMBERS}.exists(a, {NUMBERS}.exists(b, {NUMBERS}.exists(c, a * b == c * data.x)))", False),
+        ("data.l" + f".map(x, {listed(*'x' * 10)})" * 3 + ".exists(a, a.exists(b, b.exists(c, c == 'z')))", False),
+        (listed(*["data.l"] * 90) + ".exists(x, x.exists(y, y == 'z'))", False),
+        ("cel.bind(a, [data.x, 1.0], cel.bind(b, [a, data.x], b.exists(x, x == 'z')))", False),
+        (f"data.l.exists(x, cel.bind(a, {listed(*'x' * 10)}, a.exists(b, b.exists(c, c == 'z'))))", False),
+        ("data.l.filter(x, x.ok).exists(x, [x.a, x.b].exists(v, v == 1.0))", True),
+        ("data.l.map(x, x.lines).exists(x, [x.a, x.b].exists(v, v == 1.0))", True),
+        ("cel.bind(v, data, [v.a, v.b].exists(x, x == 1.0))", True),
+        ('["a/" + data.x, "b/" + data.x].exists(p, ce.subject.startsWith(p))', True),
+        ("data.l.exists(x, [x, x] == data.k)", True),
+        ("data.l" + ".map(x, x + 1.0)" * 10 + ".exists(x, x > 3.0)", True),
+        ("data.l" + ".map(x, x + 1.0)" * 30 + ".exists(x, x > 3.0)", False),
+        (listed(*(f'"com.acme.t{i}"' for i in range(1_000))) + ".exists(t, ce.type.startsWith(t))", True),
+        (listed(*(f"data.a{i}" for i in range(350))) + '.exists(t, t == "a")', True),
+        (listed(*(f'data.?a{i}.orValue("x")' for i in range(350))) + ".exists(t, t == data.k)", True),
+        ('"q" in ' + listed(*(f'data.?a{i}.orValue("x")' for i in range(1_000))), False),
+        ('"q" in ' + listed(*(f'data.?a{i}.orValue("x")' for i in range(10))), True),
+    ],
+    ids=lambda value: value[:70] if isinstance(value, str) else None,
+)
+def test_what_spark_would_not_bound_is_left_to_the_fallback(text: str, native: bool) -> None:
+    assert native is not bool(compile_filter(text).residual)
+
+
+@pytest.mark.spark
+def test_as_many_lambdas_as_are_native_are_resolved(spark: SparkSession) -> None:
+    """The longest chains and the deepest nests that are lowered, on an event."""
+    texts = [
+        '"x" in ' + listed(*(f'data.?a{i}.orValue("x")' for i in range(14))),
+        "data.l" + ".map(x, x + 1.0)" * 17 + ".exists(x, x > 18.0)",
+        listed(*(f'data.?a{i}.orValue("x")' for i in range(350))) + '.exists(t, t == "x")',
+        '{"a": data.s + "a", "b": data.?c.orValue("x")} == data.o && '
+        + f"data.l.exists(x, {NUMBERS}.exists(q, x == q))",
+    ]
+    filters = {f"c{i}": compile_filter(text) for i, text in enumerate(texts)}
+    assert [] == [f.cel for f in filters.values() if f.residual]
+    payload = json.dumps({"l": [1.0, 2.0], "s": "s", "o": {"a": "sa", "b": "x"}})
+    frame = spark.createDataFrame([("1", payload)], "id STRING, data STRING")
+    assert [True] * len(texts) == [with_outcomes(frame, filters).first()[c] for c in filters]
+
+
 def test_what_each_turn_chooses_is_not_ranged_over_in_spark() -> None:
     assert compile_filter("data.l.exists(x, data.k[x].exists(y, y == 1.0))").residual
     assert compile_filter("data.l.exists(x, cel.bind(v, data.k[x], v.exists(y, y == 1.0)))").residual

@@ -1,0 +1,112 @@
+"""Lists and maps that hold one value more than once.
+
+What goes over them, and over their elements, takes more turns than the data has parts: lists of ten copies, four in one
+another, ten thousand times as many. Nothing in Spark bounds that; the evaluators of the fallback count their steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count, pairwise
+from typing import TypeAlias
+
+from tricel.compiler import celtypes as t
+from tricel.compiler.check import Checked
+from tricel.compiler.functions import BY_CALL
+from tricel.compiler.nodes import (
+    Bind,
+    Call,
+    Comprehension,
+    Expr,
+    Has,
+    Ident,
+    ListExpr,
+    Lit,
+    MacroKind,
+    MapExpr,
+    Select,
+    children,
+)
+
+from .reasons import NotNative
+
+_Path: TypeAlias = tuple[str, ...]
+_Held: TypeAlias = frozenset[_Path]
+"""Values of the event, and elements, by the names and keys that lead there."""
+_SCALARS = frozenset({t.NULL, t.BOOL, t.INT, t.UINT, t.DOUBLE, t.STRING, t.BYTES, t.TIMESTAMP, t.DURATION, t.TYPE})
+_SCALAR_CALLS = frozenset(call for call, rows in BY_CALL.items() if all(row.result in _SCALARS for row in rows))
+_NOTHING: _Held = frozenset()
+
+
+def refuse_copies(checked: Checked, e: Expr) -> None:
+    """Looks at whatever a macro in `e` goes over, or a name stands for.
+
+    Raises:
+        NotNative: where a list or map there holds one value more than once.
+    """
+    _Walk(checked).held(e, {}, ranged=False)
+
+
+class _Walk:
+    def __init__(self, checked: Checked) -> None:
+        self._checked = checked
+        self._fresh = count()
+
+    def held(self, e: Expr, scope: Mapping[str, _Held], *, ranged: bool) -> _Held:
+        """What of the event the value of `e` may hold; `ranged`: it is gone over, or has a name."""
+        match e:
+            case Lit():
+                return _NOTHING
+            case Ident(name=name, absolute=absolute):
+                return scope.get(name, frozenset({(name,)})) if not absolute else frozenset({(name,)})
+            case Has(operand=operand):
+                self.held(operand, scope, ranged=False)
+                return _NOTHING
+            case Select(operand=operand, field=key) | Call(function="_[_]", args=(operand, Lit(value=key))):
+                return self._part(self.held(operand, scope, ranged=ranged), operand, scope, str(key))
+            case ListExpr() | MapExpr():
+                parts = [self.held(c, scope, ranged=ranged) for c in children(e)]
+                if ranged and _overlap(sorted(path for held in parts for path in held)):
+                    raise NotNative("a list that holds one value more than once, and is gone over or has a name")
+                return self._unless_scalar(e, _NOTHING.union(*parts))
+            case Bind(variable=variable, value=value, body=body):
+                return self.held(body, {**scope, variable: self.held(value, scope, ranged=True)}, ranged=ranged)
+            case Comprehension():
+                return self._macro(e, scope, ranged=ranged)
+            case _:
+                found = _NOTHING.union(*(self.held(c, scope, ranged=ranged) for c in children(e)))
+                return self._unless_scalar(e, found)
+
+    def _macro(self, e: Comprehension, scope: Mapping[str, _Held], *, ranged: bool) -> _Held:
+        held = self.held(e.range, scope, ranged=True)
+        element = frozenset({(f"{e.variable}#{next(self._fresh)}",)}) if held else _NOTHING
+        inner = {**scope, e.variable: element, **({e.second: element} if e.second else {})}
+        if e.condition is not None:
+            self.held(e.condition, inner, ranged=False)
+        body = self.held(e.body, inner, ranged=ranged and e.macro is MacroKind.MAP)
+        if e.macro is MacroKind.FILTER:
+            return held
+        if e.macro is not MacroKind.MAP:
+            return self._unless_scalar(e, held | body)
+        return (body - element) | held if body else _NOTHING
+
+    def _part(self, held: _Held, holder: Expr, scope: Mapping[str, _Held], key: str) -> _Held:
+        """What is selected: further on where it leads from one value; any of what was put together else."""
+        while isinstance(holder, Select | Call):
+            holder = children(holder)[0]
+        if len(held) == 1 and isinstance(holder, Ident):
+            return frozenset((*path, key) for path in held)
+        return held
+
+    def _unless_scalar(self, e: Expr, held: _Held) -> _Held:
+        if isinstance(e, Comprehension):
+            return held if e.macro not in (MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE) else _NOTHING
+        if self._checked.types.get(e.id) in _SCALARS:
+            return _NOTHING
+        scalar = isinstance(e, Call) and (e.function, e.target is not None) in _SCALAR_CALLS
+        return _NOTHING if scalar else held
+
+
+def _overlap(paths: list[_Path]) -> bool:
+    """Whether one of the sorted paths leads to another, or to the same value."""
+    return any(longer[: len(path)] == path for path, longer in pairwise(paths))
