@@ -111,7 +111,7 @@ def test_files_that_spell_a_column_in_two_ways(spark: SparkSession, tmp_path: Pa
     ("columns", "names"),
     [
         ({"region": "eu", "Region": "us"}, "'region' and 'Region'"),
-        ({"data": {"a": 1, "A": 2}}, "'data.a' and 'data.A'"),
+        ({"data": {"a": 1, "A": 2}}, "'data.[aA]' and 'data.[aA]'"),
         ({"data": {"l": [{"a": 1, "A": 2}]}}, "'data.l"),
     ],
     ids=["columns", "fields", "fields in a list"],
