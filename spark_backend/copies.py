@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from tricel.compiler import celtypes as t
 from tricel.compiler.check import Checked
-from tricel.compiler.functions import BY_CALL
+from tricel.compiler.functions import calls_that_give
 from tricel.compiler.nodes import (
     Bind,
     Call,
@@ -34,7 +34,7 @@ _Path: TypeAlias = tuple[str, ...]
 _Held: TypeAlias = frozenset[_Path]
 """Values of the event, and elements, by the names and keys that lead there."""
 _SCALARS = frozenset({t.NULL, t.BOOL, t.INT, t.UINT, t.DOUBLE, t.STRING, t.BYTES, t.TIMESTAMP, t.DURATION, t.TYPE})
-_SCALAR_CALLS = frozenset(call for call, rows in BY_CALL.items() if all(row.result in _SCALARS for row in rows))
+_SCALAR_CALLS = calls_that_give(_SCALARS)
 _NOTHING: _Held = frozenset()
 
 

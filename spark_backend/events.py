@@ -21,7 +21,7 @@ from tricel.compiler.diagnostics import Diagnostic
 
 from .event_texts import canonical, in_a_list, parse_documents, parse_lines
 from .failure import RunError
-from .files import Inputs, find_inputs, literal
+from .files import Inputs, find_inputs, literal, without_scheme
 from .frames import takes_unpaired_surrogates
 from .malformed import CORRUPT, DAMAGED_TABLE, NO_EVENTS, UNFIT_TABLE
 from .spellings import CaseByCase, SpelledTwiceError, Spellings, case_by_case, spelled_in_two
@@ -317,8 +317,8 @@ def _json_lines(spark: SparkSession, documents: list[str]) -> set[str]:
         f"try_variant_get({in_a_list('value', salt, checked=checked)}, '$[1]', 'string') IS NULL"
         f" AND exists(split(value, decode(X'0A', 'utf-8')), line -> {an_object})"
     )
-    found = {unquote(_plain(row["file"])) for row in lines.select("file").collect()}
-    return {d for d in documents if _plain(d) in found}
+    found = {unquote(without_scheme(row["file"])) for row in lines.select("file").collect()}
+    return {d for d in documents if without_scheme(d) in found}
 
 
 def _those_that_can_be_read(files: Sequence[str], read: Callable[[list[str]], T]) -> tuple[T | None, set[str]]:
@@ -329,8 +329,8 @@ def _those_that_can_be_read(files: Sequence[str], read: Callable[[list[str]], T]
             return read(sound), damaged
         except (PySparkException, Py4JJavaError) as e:
             named = _read_failure(e)
-            # Some messages encode the name.
-            culprits = {f for f in sound if named and _plain(f) in (_plain(named), unquote(_plain(named)))}
+            path = without_scheme(named or "")
+            culprits = {f for f in sound if without_scheme(f) in (path, unquote(path))}  # some messages quote it
             if not culprits:
                 raise
             damaged |= culprits
@@ -367,8 +367,3 @@ def _lost_rows(spark: SparkSession, files: Mapping[str, str]) -> DataFrame:
         "CAST(NULL AS MAP<STRING, VARIANT>) AS members",
         "fault",
     )
-
-
-def _plain(uri: str) -> str:
-    """One spelling for a local file that Spark names in several ways."""
-    return re.sub("^file:/+", "/", uri)

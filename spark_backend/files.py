@@ -22,6 +22,7 @@ from .failure import RunError
 
 FORMATS = ("auto", "jsonl", "json", "parquet")
 _SUFFIXES = {"jsonl": ("jsonl", "ndjson", "txt"), "json": ("json",), "parquet": ("parquet",)}
+_TEXT = {suffix for kind in ("jsonl", "json") for suffix in _SUFFIXES[kind]}
 _SHOWN = 3
 _LITTLE = 16 << 20
 """Bytes of JSON text that are little work."""
@@ -84,7 +85,7 @@ def is_little(paths: Iterable[str | os.PathLike[str]]) -> bool:
             size = file.stat().st_size
         except OSError:
             continue
-        left -= size if file.suffix in (".jsonl", ".ndjson", ".txt", ".json") else _PACKED * size
+        left -= size if file.suffix[1:] in _TEXT else _PACKED * size
         if left < 0:
             return False
     return True
@@ -125,6 +126,11 @@ def sort_inputs(files: Iterable[str], format: str = "auto", *, hidden: Iterable[
 def literal(path: str) -> str:
     """`path` so that Spark takes it by the letter and not as a glob."""
     return _GLOB.sub(r"\\\1", path)
+
+
+def without_scheme(uri: str) -> str:
+    """A local file's path, still quoted; Spark writes its URI with one slash or with three. Others stay as they are."""
+    return re.sub("^file:/+", "/", uri)
 
 
 def _pattern(path: str | os.PathLike[str]) -> str:
@@ -178,7 +184,7 @@ def _files_here(spark: SparkSession, found: DataFrame) -> list[str]:
     """
     if not hasattr(spark, "_jsparkSession"):
         return []
-    uris = [re.sub("^file:/+", "/", uri) for uri in found.inputFiles()]
+    uris = [without_scheme(uri) for uri in found.inputFiles()]
     if not all(uri.startswith("/") for uri in uris):
         return []
     return sorted(f"file:{path}" for path in map(unquote, uris) if _has_bytes(path))

@@ -5,7 +5,6 @@ The walk is exact or it refuses: `NotNative` carries the reason, and the whole c
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import assert_never
@@ -32,6 +31,7 @@ from . import calls, dynamic, made, selection
 from .capability import OPTIONAL
 from .comprehensions import comprehension
 from .copies import refuse_copies
+from .lambdas import MAX_LAMBDAS, TOO_MANY_LAMBDAS, refuse_unresolvable
 from .layout import Layout
 from .reasons import NotNative
 from .sql import Sql, literal
@@ -41,14 +41,8 @@ MAX_NESTING = 220
 """Levels of nesting in emitted SQL that Spark's parser takes with its default stack, counted as `Sql.depth` counts."""
 MAX_SQL = 1_000_000
 """Characters of SQL that one conjunct may become."""
-MAX_LAMBDAS = 16
-"""Lambdas in one another. Each doubles how often Spark asks for types: sixteen take it a second, twenty-four eleven."""
-MAX_ROUNDS = 80
-"""Lambdas that wait for one another's types. Spark resolves one a round, and gives up after a hundred rounds."""
 _LET_DEPTH = 3
-_LAMBDA = re.compile(r"'[^']*'|`(?:[^`]|``)*`|->|[()]")
 _TOO_DEEP = "nested deeper than Spark's parser takes"
-_TOO_MANY = "more lambdas in one another than Spark's analyzer takes"
 _LITERAL_TYPES = {kind: CelType(kind.value) for kind in LitKind}
 
 
@@ -93,7 +87,7 @@ class Lowering:
         finally:
             self._level -= 1
         if not self._level:
-            _resolvable(found)
+            refuse_unresolvable([found.text] if found.items is None else [i.text for i in found.items])
         if found.depth > MAX_NESTING:
             raise NotNative(_TOO_DEEP)
         if len(found.text) > MAX_SQL:
@@ -134,7 +128,7 @@ class Lowering:
         if value.items is not None:
             return self.lets(value.items, lambda items: body(replace(value, items=tuple(items), cheap=True)))
         if self._open >= MAX_LAMBDAS:
-            raise NotNative(_TOO_MANY)
+            raise NotNative(TOO_MANY_LAMBDAS)
         variable = self.variable()
         self._open += 1
         try:
@@ -200,47 +194,6 @@ class Lowering:
                 raise NotNative("a message made in the filter")
             case _:
                 assert_never(e)
-
-
-def _resolvable(found: Sql) -> None:
-    """Whether Spark's analyzer can give a type to every lambda.
-
-    Raises:
-        NotNative: where it would give up, or take too long.
-    """
-    texts = [found.text] if found.items is None else [i.text for i in found.items]
-    if sum(text.count("->") for text in texts) <= MAX_LAMBDAS:
-        return
-    rounds, nested = (max(counts) for counts in zip(*map(_lambdas, texts), strict=True))
-    if nested > MAX_LAMBDAS or rounds > MAX_ROUNDS:
-        raise NotNative(_TOO_MANY)
-
-
-def _lambdas(text: str) -> tuple[int, int]:
-    """How many rounds the lambdas of an SQL text take to resolve, and how many there are in one another.
-
-    A call's lambda waits for what it is given, and what is in the lambda waits for that.
-    """
-    before, within, open_, nested = [0], [0], 0, 0
-    opened = [0]
-    for found in _LAMBDA.finditer(text):
-        match found.group():
-            case "(":
-                for stack in (before, within, opened):
-                    stack.append(0)
-            case ")":
-                rounds = before.pop() + within.pop()
-                within[-1] = max(within[-1], rounds)
-                open_ -= opened.pop()
-            case "->":
-                before[-1] += within[-1] + 1
-                within[-1] = 0
-                opened[-1] += 1
-                open_ += 1
-                nested = max(nested, open_)
-            case _:
-                pass
-    return before[0] + within[0], nested
 
 
 def _lit(e: Lit) -> Sql:

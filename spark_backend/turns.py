@@ -16,10 +16,9 @@ from math import prod
 from typing import TypeAlias
 
 from tricel.compiler import celtypes as t
-from tricel.compiler.functions import BY_CALL
+from tricel.compiler.functions import calls_that_give
 from tricel.compiler.names import TYPE_NAMES
 from tricel.compiler.nodes import (
-    CONDITIONAL,
     EQUALS,
     IN,
     NOT_EQUALS,
@@ -142,9 +141,7 @@ _Chains: TypeAlias = frozenset[int]
 
 _MOST_NAMED = 200
 """Nodes of a value with all that is named within it."""
-_SMALL = frozenset(
-    call for call, rows in BY_CALL.items() if call[0] != CONDITIONAL and all(row.result in _SHORT for row in rows)
-)
+_SMALL = calls_that_give(_SHORT)
 """Calls, by name and whether they are methods, whose value is short whatever they are given."""
 
 

@@ -2,8 +2,9 @@
 reference."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
+from ..celtypes import CelType
 from .conversions import CONVERSIONS
 from .encoders_ext import ENCODERS_EXT
 from .lists_ext import LISTS_EXT
@@ -17,7 +18,7 @@ from .strings import STRINGS
 from .strings_ext import STRINGS_EXT
 from .times import TIME
 
-__all__ = ["ALL", "BY_CALL", "ERROR", "FAMILIES", "NAMESPACES", "Overload"]
+__all__ = ["ALL", "BY_CALL", "ERROR", "FAMILIES", "NAMESPACES", "Overload", "calls_that_give"]
 
 FAMILIES: Mapping[str, tuple[Overload, ...]] = {
     "operators": OPERATORS,
@@ -44,5 +45,12 @@ def _by_call() -> Mapping[tuple[str, bool], tuple[Overload, ...]]:
 
 BY_CALL = _by_call()
 """The overloads of a call, by (function, whether it is a method)."""
+
+
+def calls_that_give(types: Collection[CelType]) -> frozenset[tuple[str, bool]]:
+    """The calls whose value is of one of the types, whatever they are given: keys of `BY_CALL`."""
+    return frozenset(call for call, rows in BY_CALL.items() if all(row.result in types for row in rows))
+
+
 NAMESPACES = frozenset(row.function.split(".")[0] for row in ALL if "." in row.function) | {"cel"}
 """What stands before the dot in functions such as `math.greatest`."""

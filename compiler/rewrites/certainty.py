@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..celtypes import BOOL, CelType, Record
-from ..functions import BY_CALL
+from ..functions import calls_that_give
 from ..nodes import (
     AND,
     CONDITIONAL,
@@ -26,9 +26,7 @@ from ..nodes import (
     children,
 )
 
-_PREDICATES = frozenset(
-    call for call, rows in BY_CALL.items() if call[0] != CONDITIONAL and all(row.result == BOOL for row in rows)
-)
+_PREDICATES = calls_that_give({BOOL})
 
 
 def is_bool(e: Expr) -> bool:

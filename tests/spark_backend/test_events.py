@@ -13,7 +13,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from conftest import REPOSITORY, conformance
+from conftest import REPOSITORY, conformance, real_events
 from event_lines import CASES, deep, event
 from tricel.compiler.diagnostics import Diagnostic
 from tricel.spark_backend import malformed as ev
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
 
 pytestmark = pytest.mark.spark
-
-DATA = Path(os.environ.get("TRICEL_DATA", REPOSITORY.parent / "shared" / "data"))
 
 
 def seen(row: Row) -> dict[str, Any]:
@@ -212,9 +210,7 @@ def test_examples_of_the_specification(spark: SparkSession, tmp_path: Path) -> N
 
 
 def test_real_events_are_all_well_formed(spark: SparkSession) -> None:
-    source = DATA / "github-cloudevents.jsonl"
-    if not source.exists():
-        pytest.skip("no shared data: set TRICEL_DATA")
+    source = real_events()
     expected = {}
     for line in source.read_text().splitlines():
         value = json.loads(line)

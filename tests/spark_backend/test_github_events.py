@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
-from conftest import REPOSITORY
+from conftest import real_events
 from pyspark.sql import DataFrame, SparkSession
 from tricel.spark_backend import where
 from tricel.spark_backend.events import read_events
@@ -15,7 +12,6 @@ from tricel import compile_filter
 
 pytestmark = pytest.mark.spark
 
-EVENTS = Path(os.environ.get("TRICEL_DATA", REPOSITORY.parent / "shared" / "data")) / "github-cloudevents.jsonl"
 TYPE = "com.github.pull_request.opened"
 SOURCE = "https://github.com/Codertocat/Hello-World"
 
@@ -80,9 +76,7 @@ GROUPS: dict[str, tuple[int, list[str | dict[str, object]]]] = {
 @pytest.fixture(scope="module")
 def events(spark: SparkSession) -> DataFrame:
     """The events, or a skip where they are not at hand."""
-    if not EVENTS.exists():
-        pytest.skip(f"the shared events are not at {EVENTS}")
-    return read_events(spark, [str(EVENTS)]).cache()
+    return read_events(spark, [str(real_events())]).cache()
 
 
 def test_every_event_is_read(events: DataFrame) -> None:

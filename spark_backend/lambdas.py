@@ -1,0 +1,55 @@
+"""The lambdas of an SQL text, and how many of them Spark's analyzer can give types to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .reasons import NotNative
+
+MAX_LAMBDAS = 16
+"""Lambdas in one another. Each doubles how often Spark asks for types: sixteen take it a second, twenty-four eleven."""
+MAX_ROUNDS = 80
+"""Lambdas that wait for one another's types. Spark resolves one a round, and gives up after a hundred rounds."""
+TOO_MANY_LAMBDAS = "more lambdas in one another than Spark's analyzer takes"
+_SIGN = re.compile(r"'[^']*'|`(?:[^`]|``)*`|->|[()]")
+
+
+def refuse_unresolvable(texts: Sequence[str]) -> None:
+    """Looks at the lambdas of SQL texts.
+
+    Raises:
+        NotNative: where the analyzer would give up on their types, or take too long.
+    """
+    if sum(text.count("->") for text in texts) <= MAX_LAMBDAS:
+        return
+    rounds, nested = (max(counts) for counts in zip(*map(_rounds_and_nesting, texts), strict=True))
+    if nested > MAX_LAMBDAS or rounds > MAX_ROUNDS:
+        raise NotNative(TOO_MANY_LAMBDAS)
+
+
+def _rounds_and_nesting(text: str) -> tuple[int, int]:
+    """How many rounds the lambdas of an SQL text take to resolve, and how many there are in one another.
+
+    A call's lambda waits for what it is given, and what is in the lambda waits for that.
+    """
+    before, within, open_, nested = [0], [0], 0, 0
+    opened = [0]
+    for found in _SIGN.finditer(text):
+        match found.group():
+            case "(":
+                for stack in (before, within, opened):
+                    stack.append(0)
+            case ")":
+                rounds = before.pop() + within.pop()
+                within[-1] = max(within[-1], rounds)
+                open_ -= opened.pop()
+            case "->":
+                before[-1] += within[-1] + 1
+                within[-1] = 0
+                opened[-1] += 1
+                open_ += 1
+                nested = max(nested, open_)
+            case _:
+                pass
+    return before[0] + within[0], nested
