@@ -21,7 +21,9 @@ class CelType:
         return self.name == other.name and self.params == other.params
 
     def __str__(self) -> str:
-        return f"{self.name}({', '.join(map(str, self.params))})" if self.params else self.name
+        if self.params:
+            return f"{self.name}({', '.join(map(str, self.params))})"
+        return "dyn" if self.name == "free" else self.name
 
     @property
     def is_parameter(self) -> bool:
@@ -45,6 +47,10 @@ JSON = CelType("json")
 """A JSON value: null, bool, double, string, list of json or map from string to json. Never an int: CEL reads JSON
 numbers as double (protobuf `Value`), which is how `data.n + 1` is known to be an error before any event is seen."""
 
+
+FREE = CelType("free")
+"""The type of the elements of an empty list, and the like: there are none, so they are of any type it is joined with.
+It stands only within another type; what is read from there is `DYN`."""
 
 MOST_LEVELS = 8
 """Levels of a list or map in another of which the checker knows the types."""
@@ -105,7 +111,17 @@ def parts(t: CelType) -> tuple[CelType, ...]:
 
 def is_dynamic(t: CelType) -> bool:
     """Whether the type of a value is known only at evaluation."""
-    return t in (DYN, JSON)
+    return t in (DYN, JSON, FREE)
+
+
+def settled(type_: CelType) -> CelType:
+    """The type with `DYN` for all that is still free in it."""
+    if type_ == FREE:
+        return DYN
+    if isinstance(type_, Record) or not type_.params:
+        return type_
+    params = tuple([settled(p) for p in type_.params])
+    return type_ if all(a is b for a, b in zip(params, type_.params, strict=True)) else CelType(type_.name, params)
 
 
 def shallow(type_: CelType, levels: int = MOST_LEVELS) -> CelType:

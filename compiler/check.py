@@ -121,7 +121,9 @@ class _Run:
 
     def visit(self, e: Expr, scope: Mapping[str, CelType]) -> CelType:
         """The type of `e`, recorded."""
-        self.types[e.id] = found = t.shallow(self._type(e, scope))
+        found = t.shallow(self._type(e, scope))
+        found = t.DYN if found == t.FREE else found
+        self.types[e.id] = t.settled(found)
         name = extension_name(e)
         if name is not None and "ce" not in scope and found == t.STRING:
             self.text_extensions.setdefault(name, e)
@@ -170,7 +172,7 @@ class _Run:
         types = [self.visit(item, scope) for item in items]
         for i in optional:
             types[i] = self._held(items[i], "'?'")
-        return join(types) if types else t.DYN
+        return join(types) if types else t.FREE
 
     def _held(self, e: Expr, what: str) -> CelType:
         """The type of the value in an optional; a report for what is no optional."""
@@ -232,7 +234,7 @@ class _Run:
                 if compatible(t.STRING, key) or compatible(key, t.STRING):
                     return value
                 return self.report("TRI202", e, f"'{holder}' has no string keys, hence no field '{name}'")
-            case CelType(name="dyn" | "json"):
+            case CelType() if t.is_dynamic(holder):
                 return holder
             case CelType(name="optional_type", params=(held,)):
                 return self._field(e, held, name, required=required)

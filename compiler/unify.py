@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from .celtypes import DYN, INT, JSON, JSON_KINDS, NUMBERS, STRING, CelType, Record, is_dynamic
+from .celtypes import DYN, FREE, INT, JSON, JSON_KINDS, NUMBERS, STRING, CelType, Record, is_dynamic
 from .functions import BY_CALL, Overload
 
 _JSON_SCALARS = frozenset(k for k in JSON_KINDS if not k.params)
@@ -41,7 +41,8 @@ def match_overload(row: Overload, types: Sequence[CelType]) -> CelType | None:
     for wanted, given in zip(row.params, types, strict=True):
         if not _unify(wanted, given, bound):
             return None
-    return _substitute(row.result, bound)
+    unbound = DYN if row.params else FREE  # what takes nothing holds nothing: optional.none()
+    return _substitute(row.result, bound, unbound)
 
 
 def _unify(wanted: CelType, given: CelType, bound: dict[str, CelType]) -> bool:
@@ -49,7 +50,7 @@ def _unify(wanted: CelType, given: CelType, bound: dict[str, CelType]) -> bool:
         seen = bound.get(wanted.name)
         bound[wanted.name] = given if seen is None else join((seen, given))
         return True
-    if wanted in (given, DYN) or given == DYN:
+    if wanted in (given, DYN) or given in (DYN, FREE):
         return True
     if wanted == JSON:
         return given in _JSON_SCALARS or (
@@ -74,29 +75,41 @@ def _json_as(wanted: CelType, bound: dict[str, CelType]) -> bool:
     return wanted in _JSON_SCALARS
 
 
-def _substitute(type_: CelType, bound: dict[str, CelType]) -> CelType:
+def _substitute(type_: CelType, bound: dict[str, CelType], unbound: CelType) -> CelType:
     if type_.is_parameter:
-        return bound.get(type_.name, DYN)
+        return bound.get(type_.name, unbound)
     if type_.params:
-        return CelType(type_.name, tuple(_substitute(p, bound) for p in type_.params))
+        return CelType(type_.name, tuple(_substitute(p, bound, unbound) for p in type_.params))
     return type_
 
 
 def join(types: Sequence[CelType]) -> CelType:
-    """The narrowest type that holds values of all `types`."""
-    first = types[0]
-    if all(x == first for x in types):
+    """The narrowest type that holds values of all `types`: `list(int)` for lists of int and empty ones.
+
+    Lists of different types have no list in common: `[[1], ['a']]` is a `list(dyn)`, as in the official checkers.
+    """
+    return _common(types) or DYN
+
+
+def _common(types: Sequence[CelType]) -> CelType | None:
+    """The type that holds values of all `types`; None where there is none but `DYN`, and none of them is dynamic."""
+    given = [x for x in types if x != FREE] or [FREE]
+    first = given[0]
+    if all(x == first for x in given):
         return first
-    if all(x == JSON or x in _JSON_SCALARS for x in types) and JSON in types:
+    if all(x == JSON or x in _JSON_SCALARS for x in given) and JSON in given:
         return JSON
-    if first.params and all(x.name == first.name and len(x.params) == len(first.params) for x in types):
-        return CelType(first.name, tuple(map(join, zip(*(x.params for x in types), strict=True))))
-    return DYN
+    if any(map(is_dynamic, given)):
+        return DYN
+    if first.params and all(x.name == first.name and len(x.params) == len(first.params) for x in given):
+        params = [_common(column) for column in zip(*(x.params for x in given), strict=True)]
+        return None if None in params else CelType(first.name, tuple(p for p in params if p is not None))
+    return None
 
 
 def never_equal(a: CelType, b: CelType) -> bool:
     """Whether no value of type `a` equals any value of type `b`."""
-    if a == b or (is_dynamic(a) and is_dynamic(b)) or DYN in (a, b):
+    if a == b or (is_dynamic(a) and is_dynamic(b)) or DYN in (a, b) or FREE in (a, b):
         return False
     if JSON in (a, b):
         other = b if a == JSON else a

@@ -84,8 +84,8 @@ def item(lowering: Lowering, made: Sql, key: str | int) -> Sql:
 
 
 def has_key(made: Sql, key: str) -> Sql:
-    """`has(made.key)`."""
-    known = "TRUE" if key in (made.keys or ()) else "FALSE"
+    """`has(made.key)`; an error of a list."""
+    known = "CAST(NULL AS BOOLEAN)" if made.keys is None else "TRUE" if key in made.keys else "FALSE"
     return when_certain(made.items or (), boolean(known, ()))
 
 

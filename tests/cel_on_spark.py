@@ -70,10 +70,15 @@ class Question:
 def outcomes(spark: SparkSession) -> list[Outcome]:
     """Every published case on Spark, by whichever way the compiler picks."""
     by_bindings: dict[str, list[Case]] = {}
-    for case in cases():
-        by_bindings.setdefault(repr(sorted(case.bindings.items())), []).append(case)
-    sets = list(by_bindings.values())
     found: list[Outcome] = []
+    for case in cases():
+        try:
+            _columns(case)
+        except TypeError as e:
+            found.append(Outcome(case, Way.REFUSED, f"cannot be bound: {e}"))
+        else:
+            by_bindings.setdefault(repr(sorted(case.bindings.items())), []).append(case)
+    sets = list(by_bindings.values())
     asked: list[tuple[DataFrame, Question]] = []
     for frame, alike in zip(frames_of(spark, [some[0] for some in sets]), sets, strict=True):
         for case in alike:
@@ -210,11 +215,20 @@ def _instant(nanos: int) -> str:
 
 def frames_of(spark: SparkSession, examples: list[Case]) -> list[DataFrame]:
     """For each case, one row whose columns hold what it binds, in the column types that fit the declared types."""
-    bound = [(i, n, _sql(v, _declared(c, n))) for i, c in enumerate(examples) for n, v in c.bindings.items()]
+    bound = [(i, n, sql) for i, c in enumerate(examples) for n, sql in _columns(c)]
     columns = [f"{sql} AS `{i}:{n}`" for i, n, sql in bound]
     whole = spark.sql(f"SELECT {', '.join(columns)}").localCheckpoint()  # else Spark would fold the values
     named = [[F.col(f"`{i}:{n}`").alias(n) for j, n, _ in bound if j == i] for i in range(len(examples))]
     return [whole.select(*columns) if columns else whole for columns in named]
+
+
+def _columns(case: Case) -> list[tuple[str, str]]:
+    """What the case binds, as SQL.
+
+    Raises:
+        TypeError: for a value that no column can hold.
+    """
+    return [(name, _sql(value, _declared(case, name))) for name, value in case.bindings.items()]
 
 
 def _declared(case: Case, name: str) -> CelType:
@@ -243,6 +257,8 @@ def _sql(value: Any, type_: CelType) -> str:
             return f"X'{value.hex()}'"
         case None, _:
             return "parse_json('null')"
+        case Timestamp(nanos=nanos), _ if nanos % 1000 == 0:
+            return f"timestamp_micros({nanos // 1000}L)"
         case _:
             raise TypeError(f"{type(value).__name__} as {type_}")
 

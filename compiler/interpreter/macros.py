@@ -114,7 +114,7 @@ MACROS: Mapping[MacroKind, Callable[[Turns, Step], Step]] = {
 
 
 def opt_map(target: Step, place: int, body: Step, *, flat: bool) -> Step:
-    """`target.optMap(variable, body)`, or `optFlatMap` when flat."""
+    """`target.optMap(variable, body)`, or `optFlatMap` when flat: that gives its body as it is, optional or not."""
 
     def run(frame: Frame) -> Value:
         found = target(frame)
@@ -122,8 +122,6 @@ def opt_map(target: Step, place: int, body: Step, *, flat: bool) -> Step:
             return ABSENT
         frame.variables[place] = found.value
         made = body(frame)
-        if flat:
-            is_present(made)
         return made if flat else Optional(made)
 
     return run

@@ -119,6 +119,8 @@ def _double_as_uint(value: float) -> Uint:
 
 @implements("string_to_uint64")
 def _read_uint(text: str) -> Uint:
+    if "-" in text:  # a uint has no sign, and so neither has its zero
+        raise CelError(f"not a uint: {text[:60]!r}")
     return uint_value(_whole(text, "uint"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
@@ -17,12 +17,15 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND, _MILLISECOND = 10**9, 10**6
 _DAY, _CYCLE = 86_400, 146_097 * 86_400
 _FIRST, _LAST = -62_135_596_800, 253_402_300_799
+_FINER = re.compile(r"(?<=\.\d{9})\d+", re.ASCII)
 _OFFSET = re.compile(r"([+-]?)(\d{1,2}):(\d{1,2})", re.ASCII)
+"""A fixed zone (CEL definition, "Timezones"), which names no limit: `+25:00` is one."""
 
 
 @implements("string_to_timestamp")
 def _read_timestamp(text: str) -> Timestamp:
-    nanos = rfc3339.nanoseconds(text)
+    # A fraction may have any number of digits (RFC 3339, section 5.6); what is finer than a nanosecond is cut.
+    nanos = rfc3339.nanoseconds(_FINER.sub("", text))
     if nanos is None:
         raise CelError(f"not an RFC 3339 time: {text[:60]!r}")
     return timestamp(nanos)
@@ -56,26 +59,6 @@ def _duration_text(length: Duration) -> str:
     return durations.text_of(length.nanos)
 
 
-@lru_cache(maxsize=256)
-def _zone(name: str) -> tzinfo:
-    """A time zone by its IANA name or its offset, as in `+01:00`.
-
-    Raises:
-        CelError: for anything else.
-    """
-    offset = _OFFSET.fullmatch(name)
-    if offset is not None:
-        length = timedelta(hours=int(offset[2]), minutes=int(offset[3]))
-        try:
-            return timezone(-length if offset[1] == "-" else length)
-        except ValueError:
-            raise CelError(f"invalid time zone: {name!r}") from None
-    try:
-        return ZoneInfo(name)
-    except (OSError, ValueError, KeyError):  # ZoneInfoNotFoundError is a KeyError
-        raise CelError(f"invalid time zone: {name[:60]!r}") from None
-
-
 def _local(time: Timestamp, zone: str) -> tuple[datetime, int]:
     """The time on the clock of a zone, to the second, and how many years to add to it.
 
@@ -87,8 +70,27 @@ def _local(time: Timestamp, zone: str) -> tuple[datetime, int]:
     return _EPOCH + timedelta(seconds=seconds + cycles * _CYCLE), -400 * cycles
 
 
-def _offset_at(seconds: int, zone: tzinfo) -> int:
+@lru_cache(maxsize=256)
+def _zone(name: str) -> tzinfo | int:
+    """A time zone by its IANA name, or the seconds of an offset, as in `+01:00`.
+
+    Raises:
+        CelError: for anything else.
+    """
+    offset = _OFFSET.fullmatch(name)
+    if offset is not None:
+        length = int(offset[2]) * 3600 + int(offset[3]) * 60
+        return -length if offset[1] == "-" else length
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, KeyError):  # ZoneInfoNotFoundError is a KeyError
+        raise CelError(f"invalid time zone: {name[:60]!r}") from None
+
+
+def _offset_at(seconds: int, zone: tzinfo | int) -> int:
     """The zone's offset from UTC in seconds; at the ends of Python's years that of the day next to them."""
+    if isinstance(zone, int):
+        return zone
     within = min(max(seconds, _FIRST + 2 * _DAY), _LAST - 2 * _DAY)
     offset = (_EPOCH + timedelta(seconds=within)).astimezone(zone).utcoffset() or timedelta()
     return offset // timedelta(seconds=1)

@@ -5,7 +5,19 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tricel.compiler import CLOUD_EVENT, KAFKA_RECORD, MQTT_MESSAGE, check_filter, cloud_event, errors, schema_type
+from tricel.compiler import (
+    CLOUD_EVENT,
+    KAFKA_RECORD,
+    MQTT_MESSAGE,
+    Source,
+    check,
+    check_filter,
+    cloud_event,
+    errors,
+    parse,
+    schema_type,
+)
+from tricel.compiler.celtypes import DYN
 from tricel.compiler.requirements import requirements
 
 CASES = Path(__file__).parent.parent / "cases" / "check"
@@ -59,6 +71,47 @@ def test_good_filter(text: str) -> None:
     checked, diagnostics = check_filter(text)
     assert errors(diagnostics) == ()
     assert checked is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # what is empty holds values of any type
+        ("[]", "list(dyn)"),
+        ("{}", "map(dyn, dyn)"),
+        ("optional.none()", "optional_type(dyn)"),
+        ("[[], [1]]", "list(list(int))"),
+        ("[{'a': []}, {'a': [1]}]", "list(map(string, list(int)))"),
+        ("[[[[]]], [], [[]]]", "list(list(list(list(dyn))))"),
+        ("[] + [1]", "list(int)"),
+        ("true ? {} : {'a': 1}", "map(string, int)"),
+        ("[optional.none(), optional.of(1)]", "list(optional_type(int))"),
+        ("[[].first(), [1].first()]", "list(optional_type(int))"),
+        ("cel.bind(x, [], [x, ['a']])", "list(list(string))"),
+        ("[][0]", "dyn"),
+        ("[][0].a + 1", "int"),
+        ("{}.?a.b.c", "optional_type(dyn)"),
+        ("{}.exists(k, k.a == 1)", "bool"),
+        # lists of different types have no list in common, dynamic ones have
+        ("[1, 'a']", "list(dyn)"),
+        ("[[1], ['a']]", "list(dyn)"),
+        ("[{1: 1}, {'a': 1}]", "list(dyn)"),
+        ("[optional.of(1), optional.of('a')]", "list(dyn)"),
+        ("[[1], [dyn(1)]]", "list(list(dyn))"),
+        ("[[1], ['a'], [dyn(1)]]", "list(list(dyn))"),
+        ("true ? [dyn(1)] : [1]", "list(dyn)"),
+        ("[data.a, 'x', 1.0, null]", "list(json)"),
+        ("[data.a, 1]", "list(dyn)"),
+    ],
+)
+def test_deduced_type(text: str, expected: str) -> None:
+    source = Source(text)
+    expr, diagnostics = parse(source)
+    assert diagnostics == ()
+    assert expr is not None
+    checked = check(expr, CLOUD_EVENT, source, DYN)
+    assert errors(checked.diagnostics) == ()
+    assert expected == str(checked.type_of(expr))
 
 
 def test_a_declared_schema_is_checked() -> None:

@@ -1,6 +1,6 @@
 """The published CEL conformance suite, parsed, checked and evaluated by us.
 
-A case that does not pass stands in `EXCEPTIONS` with its reason; one that stands there and passes fails the test.
+A case that does not pass is `excepted` with its reason; one that is and passes fails the test.
 """
 
 from __future__ import annotations
@@ -19,18 +19,6 @@ from tricel.compiler.nodes import renumber
 from tricel.compiler.parse import parse
 from tricel.compiler.source import Source
 
-_FREE = "the checker gives an empty list the element type dyn, not a free type"
-_DECLARED = "a filter cannot declare functions"
-_NULLABLE = "the checker joins an optional and null to dyn"
-EXCEPTIONS = {
-    "type_deduction/flexible_type_parameter_assignment/list_parameter": _FREE,
-    "type_deduction/flexible_type_parameter_assignment/optional_none_2": _FREE,
-    "type_deduction/functions/function_result_type": _DECLARED,
-    "type_deduction/type_parameters/multiple_parameters_generality": _DECLARED,
-    "type_deduction/type_parameters/multiple_parameters_parameterized_ovl": _DECLARED,
-    "type_deduction/type_parameters/multiple_parameters_parameterized_ovl_2": _DECLARED,
-    "type_deduction/legacy_nullable_types/null_assignable_to_abstract_parameter_candidate": _NULLABLE,
-}
 REFUSED = {
     "block_ext": "cel.block is what an optimiser emits, not what a person writes",
     "network_ext": "addresses are an extension of Kubernetes, not of CEL",
@@ -76,8 +64,8 @@ def test_cases_pass_or_are_excepted(file: str) -> None:
         unclear = {i: why for i, why in wrong.items() if not why.startswith("refused: ")}
         assert unclear == {}
         return
-    excepted = {i for i in EXCEPTIONS if i.startswith(f"{file}/")} & {c.id for c in _published()[file]}
-    assert {i: why for i, why in wrong.items() if i not in EXCEPTIONS} == {}
+    excepted = {c.id for c in _published()[file] if c.excepted}
+    assert {i: why for i, why in wrong.items() if i not in excepted} == {}
     assert excepted - wrong.keys() == set(), "these pass now: take them off the list"
 
 

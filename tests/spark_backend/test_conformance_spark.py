@@ -1,6 +1,6 @@
 """The published CEL conformance suite on Spark, natively or by the fallback, whichever the compiler picks.
 
-A case that does not pass stands in `EXCEPTIONS` with its reason; one that stands there and passes fails the test.
+A case that does not pass is `excepted` with its reason; one that is and passes fails the test.
 With `TRICEL_WRITE_DOCS=1` the figures are written to `docs/reference/conformance.md`; without, they are held to it.
 """
 
@@ -20,18 +20,6 @@ pytestmark = pytest.mark.spark
 conformance("cel-spec.json")  # skips this module where there are no vectors
 
 PAGE = REPOSITORY / "docs" / "reference" / "conformance.md"
-_FREE = "the checker gives an empty list the element type dyn, not a free type"
-_DECLARED = "a filter cannot declare functions"
-_NULLABLE = "the checker joins an optional and null to dyn"
-EXCEPTIONS = {
-    "type_deduction/flexible_type_parameter_assignment/list_parameter": _FREE,
-    "type_deduction/flexible_type_parameter_assignment/optional_none_2": _FREE,
-    "type_deduction/functions/function_result_type": _DECLARED,
-    "type_deduction/type_parameters/multiple_parameters_generality": _DECLARED,
-    "type_deduction/type_parameters/multiple_parameters_parameterized_ovl": _DECLARED,
-    "type_deduction/type_parameters/multiple_parameters_parameterized_ovl_2": _DECLARED,
-    "type_deduction/legacy_nullable_types/null_assignable_to_abstract_parameter_candidate": _NULLABLE,
-}
 REFUSED = {
     "block_ext": "`cel.block` is what an optimiser emits, not what a person writes",
     "network_ext": "addresses are an extension of Kubernetes, not of CEL",
@@ -50,9 +38,8 @@ def found(spark: SparkSession) -> dict[str, list[Outcome]]:
 
 def test_cases_pass_or_are_excepted(found: dict[str, list[Outcome]]) -> None:
     outcomes = [o for file, some in found.items() if file not in REFUSED for o in some]
-    assert [(o.case.id, o.wrong) for o in outcomes if o.wrong and o.case.id not in EXCEPTIONS] == []
-    passing = {o.case.id for o in outcomes if not o.wrong}
-    assert sorted(EXCEPTIONS.keys() & passing) == [], "these pass now: take them off the list"
+    assert [(o.case.id, o.wrong) for o in outcomes if o.wrong and not o.case.excepted] == []
+    assert [o.case.id for o in outcomes if o.case.excepted and not o.wrong] == [], "these pass now"
 
 
 def test_what_is_left_out_is_refused_with_a_diagnostic(found: dict[str, list[Outcome]]) -> None:
@@ -93,8 +80,7 @@ def page(found: dict[str, list[Outcome]]) -> str:
     for group, files in GROUPS.items():
         lines.append(_line(f"**{group}**", [o for file in files for o in found.get(file, [])]))
     lines.append(_line("**with variables**", [o for some in found.values() for o in some if o.case.bindings]))
-    listed = {o.case.id for some in found.values() for o in some}
-    excepted = [f"| `{id_}` | {reason} |" for id_, reason in EXCEPTIONS.items() if id_ in listed]
+    excepted = [f"| `{o.case.id}` | {o.case.excepted} |" for some in found.values() for o in some if o.case.excepted]
     excepted += [f"| `{file}`, all | {reason} |" for file, reason in REFUSED.items() if file in found]
     slow = [o for o in with_data(found) if o.way is Way.FALLBACK]
     reasons = [f"| `{o.case.id}` | {o.reason.split('; ')[0]} |" for o in slow]
