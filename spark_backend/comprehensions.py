@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tricel.compiler import celtypes as t
 from tricel.compiler.names import TYPE_NAMES
-from tricel.compiler.nodes import Comprehension, Expr, Ident, MacroKind
+from tricel.compiler.nodes import Comprehension, MacroKind
 
-from . import dynamic, made
+from . import ranges
 from .reasons import NotNative
 from .sparktypes import SparkType
-from .sql import Sql, boolean, deepest, literal
-from .turns import MAX_READ, MAX_TURNS, MAX_WRITTEN, PART, Again, Loops, Turns, names, turns, weight
+from .sql import Sql, boolean, deepest
+from .turns import Work, turns
 
 if TYPE_CHECKING:
     from .lower import Lowering
 
 _LAMBDA_DEPTH = 3
-_EVENT = Ident("ce")
 _NATIVE = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE, MacroKind.FILTER, MacroKind.MAP})
 
 
@@ -31,95 +31,32 @@ def comprehension(lowering: Lowering, e: Comprehension, scope: dict[str, Sql]) -
     """
     if e.second or e.macro not in _NATIVE:
         raise NotNative(f"the macro '{e.macro}' with {'two variables' if e.second else 'its own kind of result'}")
-    found = turns(e, TYPE_NAMES - scope.keys() - {name for name, _ in lowering.checked.environment.roots})
-    if lowering.in_turns:  # the macros around this one look at all that is not of their own elements
-        reads = tuple(again for again in found.read if names(again.value) & scope.keys())
-        found = Turns(tuple(x for x in found.loops if sum(1 for r in x.ranges if names(r) & scope.keys()) > 1), reads)
-    source = _range(lowering, e.range, scope)
-    return lowering.let(source, lambda s: _guarded(lowering, e, s, found, scope))
+    works: tuple[Work, ...] = ()
+    if not lowering.in_turns:  # the outermost macro looks at all that goes on within it
+        works = turns(e, TYPE_NAMES - scope.keys() - {name for name, _ in lowering.checked.environment.roots})
+    source = ranges.source(lowering, e.range, scope)
+    return lowering.let(source, lambda s: _guarded(lowering, e, s, works, scope))
 
 
-def _guarded(lowering: Lowering, e: Comprehension, source: Sql, found: Turns, scope: dict[str, Sql]) -> Sql:
+def _guarded(lowering: Lowering, e: Comprehension, source: Sql, works: Sequence[Work], scope: dict[str, Sql]) -> Sql:
     """The macro over its range, an error where it and the macros within it may do too much."""
-    items = _items(lowering, source)
-    if not found.loops and not found.read:
+    items = ranges.items(lowering, source)
+    if not works:
         return _over(lowering, e, items, scope)
 
     def guarded(i: Sql) -> Sql:
-        few = (_few_turns(lowering, e, i, loops, scope) for loops in found.loops)
-        little = (_little(lowering, e, i, again, scope) for again in found.read)
-        tests = [test for test in dict.fromkeys([*few, *little]) if test]
+        totals = ranges.Totals(lowering, e.range, i)
+        around, lowering.in_turns = lowering.in_turns, True  # what is in a range is looked at before the range is
+        tests = [test for work in works if (test := totals.within_bounds(work, scope))]
+        lowering.in_turns = around
         over = _over(lowering, e, i, scope)
         if not tests:
             return over
-        text = f"CASE WHEN {' AND '.join(tests)} THEN {over.text} END"
-        return replace(over, text=text, infix=False, joined_by="", truth="", cheap=False, depth=over.depth + 3)
+        text = f"CASE WHEN {' AND '.join(dict.fromkeys(tests))} THEN {over.text} END"
+        depth = max(over.depth, totals.depth) + 3
+        return replace(over, text=text, infix=False, joined_by="", truth="", cheap=False, depth=depth)
 
     return lowering.let(replace(items, cheap=False), guarded)
-
-
-def _range(lowering: Lowering, e: Expr, scope: dict[str, Sql]) -> Sql:
-    source = lowering.parts(e, scope)
-    if source.keys is not None:
-        names = made.made_list([literal(k, t.STRING) for k in source.keys])
-        source = made.when_certain(source.items or (), lowering.whole(names))
-    return lowering.whole(source)
-
-
-def _few_turns(lowering: Lowering, e: Comprehension, items: Sql, loops: Loops, scope: dict[str, Sql]) -> str:
-    """Whether macros in one another take no more than `MAX_TURNS` turns; empty where they can take none."""
-    factors = [f"{loops.written}D"] if loops.written > 1 else []
-    for i, over in enumerate(loops.ranges):
-        ranged = items.text if over is e.range else _ranged(lowering, over, scope)
-        if not ranged:
-            return ""
-        size = f"CAST(array_size({ranged}) AS DOUBLE)"
-        parts = f"{size} + octet_length(to_json({ranged})) / {PART}D" if i in loops.nested else size
-        factors.append(f"coalesce({parts}, 0D)")
-    return f"{' * '.join(factors)} <= {MAX_TURNS}"
-
-
-def _little(lowering: Lowering, e: Comprehension, items: Sql, again: Again, scope: dict[str, Sql]) -> str:
-    """Whether a value that turns read again is little, all turns together; empty where it is short in any case."""
-    if (not again.ranges and again.written <= MAX_WRITTEN) or (again.value == _EVENT and "ce" not in scope):
-        # read as often as a list written in the filter has elements; or asked for a name, which reads nothing
-        return ""
-    size = weight(items if again.value is e.range else lowering.lower(again.value, scope), again.use)
-    if not size:
-        return ""
-    tests = [size] if again.written == 1 else [size, f"{again.written}D"]
-    for i, over in enumerate(again.ranges):
-        ranged = items.text if over is e.range else _ranged(lowering, over, scope)
-        count = f"octet_length(to_json({ranged}))" if i in again.nested else f"array_size({ranged})"
-        if ranged:
-            tests.append(f"coalesce(CAST({count} AS DOUBLE), 0D)")
-    return f"{' * '.join(tests)} <= {MAX_READ}"
-
-
-def _ranged(lowering: Lowering, e: Expr, scope: dict[str, Sql]) -> str:
-    """The elements or keys that are gone over, as an array; empty for what has none, or has them by its type."""
-    try:
-        return _items(lowering, _range(lowering, e, scope)).text
-    except NotNative:
-        return ""
-
-
-def _items(lowering: Lowering, source: Sql) -> Sql:
-    """The elements that a macro ranges over, as an array."""
-    if source.type == t.JSON:
-        key = lowering.variable()
-        keys = f"transform(map_keys({dynamic.entries(source)}), {key} -> CAST({key} AS VARIANT))"
-        text = f"CASE WHEN {dynamic.is_object(source)} THEN {keys} ELSE {dynamic.list_(source)} END"
-        return Sql(text, t.JSON_LIST, from_json=source.from_json, depth=source.depth + 4)
-    if source.type.name == "list":
-        return source
-    shape = source.shape
-    if source.type.name == "map" and shape is not None:
-        keys_shape = SparkType("array", element=shape.key)
-        return Sql(
-            f"map_keys({source.text})", t.list_of(source.type.params[0]), depth=source.depth + 1, shape=keys_shape
-        )
-    raise NotNative(f"a comprehension over a value of type '{source.type}'")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 What goes over them, and over their elements, takes more turns than the data has parts: lists of ten copies, four in one
 another, ten thousand times as many. Nothing in Spark bounds that; the evaluators of the fallback count their steps.
+The same goes for lists of elements that are added to themselves; of those of the event itself the size is looked at.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from tricel.compiler import celtypes as t
 from tricel.compiler.check import Checked
 from tricel.compiler.functions import calls_that_give
 from tricel.compiler.nodes import (
+    ADD,
     Bind,
     Call,
     Comprehension,
@@ -69,6 +71,11 @@ class _Walk:
                 if ranged and _overlap(sorted(path for held in parts for path in held)):
                     raise NotNative("a list that holds one value more than once, and is gone over or has a name")
                 return self._unless_scalar(e, _NOTHING.union(*parts))
+            case Call(function=function, args=(a, b)) if function == ADD:
+                first, second = (self.held(x, scope, ranged=ranged) for x in (a, b))
+                if ranged and any(map(_of_element, first | second)) and _overlap(sorted([*first, *second])):
+                    raise NotNative("a list that is added to itself in a macro, and is gone over or has a name")
+                return self._unless_scalar(e, first | second)
             case Bind(variable=variable, value=value, body=body):
                 return self.held(body, {**scope, variable: self.held(value, scope, ranged=True)}, ranged=ranged)
             case Comprehension():
@@ -105,6 +112,10 @@ class _Walk:
             return _NOTHING
         scalar = isinstance(e, Call) and (e.function, e.target is not None) in _SCALAR_CALLS
         return _NOTHING if scalar else held
+
+
+def _of_element(path: _Path) -> bool:
+    return "#" in path[0]
 
 
 def _overlap(paths: list[_Path]) -> bool:

@@ -31,6 +31,7 @@ from . import calls, dynamic, made, selection
 from .capability import OPTIONAL
 from .comprehensions import comprehension
 from .copies import refuse_copies
+from .growth import refuse_growth
 from .lambdas import MAX_LAMBDAS, TOO_MANY_LAMBDAS, refuse_unresolvable
 from .layout import Layout
 from .reasons import NotNative
@@ -81,6 +82,7 @@ class Lowering:
         """
         if not self._level:
             refuse_copies(self.checked, e)
+            refuse_growth(self.checked, e)
         self._level += 1
         try:
             found = self._lower(e, scope)

@@ -2,16 +2,17 @@
 
 A turn that reads its own element reads, with all others, no more than the data. A turn that reads something else of the
 event reads it again: as often as there are turns. That is an error over a bound, as it is where an engine evaluates.
+
+How many turns there are is a sum over the elements of what goes on within each: `x.exists(y, x.exists(z, ...))` takes
+for each `x` the square of its size.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import reduce
-from itertools import islice
+from itertools import islice, pairwise
 from math import prod
 from typing import TypeAlias
 
@@ -30,6 +31,7 @@ from tricel.compiler.nodes import (
     Ident,
     ListExpr,
     Lit,
+    LitKind,
     MacroKind,
     MapExpr,
     Select,
@@ -52,8 +54,8 @@ MAX_READ = 200_000_000
 """Characters that all turns may read again, besides their own elements: some seconds at most."""
 MAX_WRITTEN = 10_000
 """Turns over lists written in the filter that may read anything: as many as one may be long, as if written out."""
-PART = 20
-"""Characters of JSON in a part that macros go over within an element; where they are fewer, there are more turns."""
+PART = 150
+"""Characters that are read in the time in which Spark walks over one part of a list or map to compare it."""
 _SHORT = frozenset({t.NULL, t.BOOL, t.INT, t.UINT, t.DOUBLE, t.TIMESTAMP, t.DURATION, t.TYPE})
 
 
@@ -68,61 +70,66 @@ class Use(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
-    """A value that is read in each turn over all of `ranges`, once for every combination of their elements.
+class Loop:
+    """A macro, or `in`: a turn for each element of `range`.
 
-    `nested` are those of the ranges whose elements are gone over too, so that there are as many turns as parts in them;
-    `written` is how often that is, by lists that the filter writes out.
+    `variable` stands for the element in what is a part of it; it is a name that no filter can write. `of` is the
+    variable of the loop around it whose element `range` is a part of, empty where it is a part of none. `items` is how
+    many elements there are of a list that the filter writes out; None where the event says that.
     """
 
-    value: Expr
-    use: Use
-    ranges: tuple[Expr, ...]
-    nested: frozenset[int] = frozenset()
-    written: int = 1
+    range: Expr
+    variable: str
+    of: str = ""
+    items: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Loops:
-    """Macros, or `in`, in one another: a turn for every combination of elements of `ranges`, `written` times.
+class Work:
+    """The turns of `loops` in one another, outermost first, or what all of them read again of `values`.
 
-    `written` is the product for lists that the filter writes out; `nested` are as in `Again`.
+    `of` is the variable of the loop whose element the values are parts of, as in `Loop`.
     """
 
-    ranges: tuple[Expr, ...]
-    nested: frozenset[int]
-    written: int
+    loops: tuple[Loop, ...]
+    values: tuple[tuple[Expr, Use], ...] = ()
+    of: str = ""
 
-    @property
-    def multiply(self) -> bool:
-        """Whether there may be more turns than parts of the data."""
-        return len(self.ranges) + (self.written > 1) > 1
+    def counted(self) -> tuple[Loop, ...]:
+        """The loops of which the event, or what is in their elements, says how many turns they take."""
+        gone_over = {self.of, *(loop.of for loop in self.loops)}
+        return tuple(loop for loop in self.loops if loop.items is None or loop.variable in gone_over)
 
-
-@dataclass(frozen=True, slots=True)
-class Turns:
-    """What a macro does besides reading its elements once.
-
-    `loops` are it and those within it that take more turns than the data has parts; `read` is what all their turns
-    read again.
-    """
-
-    loops: tuple[Loops, ...]
-    read: tuple[Again, ...]
+    def written(self) -> int:
+        """How many turns the other loops take, which the filter writes out."""
+        counted = self.counted()
+        return prod(loop.items or 0 for loop in self.loops if loop not in counted)
 
 
-def turns(e: Comprehension, types: frozenset[str] = TYPE_NAMES) -> Turns:
-    """What each turn of `e` does; `types` are the names that are types.
+def turns(e: Comprehension, types: frozenset[str] = TYPE_NAMES) -> tuple[Work, ...]:
+    """What `e`, and the macros within it, do besides reading each part of the data once; what comes first is done first.
+
+    `types` are the names that are types.
 
     Raises:
         NotNative: where a turn chooses it anew, so that nothing bounds it, or the filter itself makes it too many.
     """
     run = _Walk(e.macro is MacroKind.MAP, types)
-    read = tuple(dict.fromkeys(run.entered(e, _Scope(), ())))
-    loops = tuple(dict.fromkeys(run.loops(path) for path in run.paths))
-    if any(found.written > MAX_TURNS for found in loops):
+    run.entered(e, {}, ())
+    found: dict[tuple[object, ...], Work] = {}
+    for work in run.works:
+        computed = work.values if any(_root(value) is None for value, _ in work.values) else ()
+        key = work.loops, work.of, bool(work.values), computed  # what is computed is looked at in its own turn
+        found[key] = replace(work, values=found[key].values + work.values) if key in found else work
+    if any(work.written() > MAX_TURNS for work in found.values()):
         raise NotNative(f"macros over lists written in the filter take more than {MAX_TURNS:,} turns")
-    return Turns(tuple(found for found in loops if found.multiply), read)
+    return tuple(work for work in found.values() if work.values or _multiplies(work))
+
+
+def _multiplies(work: Work) -> bool:
+    """Whether there may be more turns than parts of the data: not each loop goes over the element of the one around."""
+    counted = work.counted()
+    return bool(counted) and (work.written() > 1 or any(b.of != a.variable for a, b in pairwise(counted)))
 
 
 def names(e: Expr) -> frozenset[str]:
@@ -135,182 +142,207 @@ def names(e: Expr) -> frozenset[str]:
             return first.union(*(other - variables(e) for other in others))
 
 
-_Chains: TypeAlias = frozenset[int]
-"""Ranges by number. An element, and whatever is selected from it, is a part of its range."""
-
-
-_MOST_NAMED = 200
-"""Nodes of a value with all that is named within it."""
+_MOST_PUT = 200
+"""Nodes of values that are put in the places of names, in one expression."""
 _SMALL = calls_that_give(_SHORT)
 """Calls, by name and whether they are methods, whose value is short whatever they are given."""
+_NOTHING = Lit(LitKind.NULL, None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Scope:
-    """The variables around an expression: `parts` are of elements, `named` the event's own by what they stand for."""
+class _Meaning:
+    """What a name stands for: a value, made of elements of the loops `of`; of no loop, it is the event's own.
 
-    parts: Mapping[str, _Chains] = field(default_factory=dict)
-    named: Mapping[str, Expr] = field(default_factory=dict)
+    `values` are several for an element of a list that the filter writes out of what has no loop in common.
+    """
 
-    def with_parts(self, variables_: frozenset[str], chains: _Chains) -> _Scope:
-        """The scope with these variables, which may hide others."""
-        named = {k: v for k, v in self.named.items() if k not in variables_}
-        return _Scope({**self.parts, **dict.fromkeys(variables_, chains)}, named)
+    values: tuple[Expr, ...]
+    of: frozenset[str] = frozenset()
 
-    def with_named(self, variable: str, value: Expr) -> _Scope:
-        """The scope with a variable for what is in no element."""
-        parts = {k: v for k, v in self.parts.items() if k != variable}
-        return _Scope(parts, {**self.named, variable: value})
-
-    def closed(self, e: Expr) -> Expr:
-        """`e` with the values of the names that it reads.
+    @property
+    def value(self) -> Expr:
+        """The one value.
 
         Raises:
-            NotNative: where a name means one thing there and another in one of the values, or there are too many.
+            NotNative: where there are several.
         """
-        read = sorted(names(e) & self.named.keys())
-        if not read:
-            return e
-        if (selected := self._selected(e)) is not None:
-            return selected
-        if any(names(self.named[name]) & set(read) for name in read if len(read) > 1):
-            raise NotNative("a macro gives one name to several values")
-        found: Expr = reduce(lambda body, name: Bind(name, self.named[name], body), read, e)
-        if sum(1 for _ in islice(walk(found), _MOST_NAMED + 1)) > _MOST_NAMED:
-            raise NotNative("a macro names values that are made of one another")
-        return found
+        if len(self.values) != 1:
+            raise NotNative("each turn of a macro chooses what another goes over, which nothing bounds")
+        return self.values[0]
 
-    def _selected(self, e: Expr) -> Expr | None:
-        """What is selected from a name, from its value where that is selected itself; None for anything else."""
-        match e:
-            case Ident(name=name, absolute=False) if name in self.named:
-                return self.named[name]
-            case Select(operand=holder, optional=False) | Call(function="_[_]", args=(holder, Lit())):
-                found = self._selected(holder)
-                return None if found is None or _root(found) is None else with_children(e, (found, *children(e)[1:]))
-            case _:
-                return None
+    @property
+    def of_event(self) -> bool:
+        """Whether it is of the event and in no element; what is written in the filter is neither."""
+        return not self.of and any(map(names, self.values))
+
+
+_Scope: TypeAlias = Mapping[str, _Meaning]
+"""The variables around an expression. Their values are closed: in them are no other names than the event's and loops'."""
 
 
 @dataclass
 class _Walk:
-    """One walk over a macro. `ranges` are those that are no part of one another, in the order in which they are met.
+    """One walk over a macro. `works` is what is found, in the order in which it is met.
 
-    `paths` are the ranges of macros in one another, outermost first, by number; `of_elements` are lists that the
-    filter writes out of elements.
+    `keeps`: the macro makes a list; `within_map`: one within it does, around where the walk is.
     """
 
     keeps: bool
     types: frozenset[str]
-    ranges: list[Expr] = field(default_factory=list)
-    paths: dict[tuple[int, ...], None] = field(default_factory=dict)
-    of_elements: set[int] = field(default_factory=set)
+    works: dict[Work, None] = field(default_factory=dict)
+    within_map: bool = False
 
-    def loops(self, path: Iterable[int]) -> Loops:
-        """What the turns over these ranges come to."""
-        times = Counter(path)
-        over = [n for n in times if self._factor(n, times[n]) is None]
-        nested = frozenset(i for i, n in enumerate(over) if times[n] > 1)
-        written = prod(self._factor(n, times[n]) or 1 for n in times)
-        return Loops(tuple(self.ranges[n] for n in over), nested, written)
+    def entered(self, e: Comprehension, scope: _Scope, path: tuple[Loop, ...]) -> None:
+        """Finds what is done within `e`; `path` are the loops around it."""
+        loop, element = self._loop(e.range, scope, len(path))
+        path = (*path, loop)
+        self.works[Work(path)] = None
+        inner = {**scope, **dict.fromkeys(variables(e), element)}
+        if e.condition is not None:
+            self.found(e.condition, inner, path)
+        around, self.within_map = self.within_map, self.within_map or e.macro is MacroKind.MAP
+        self.found(e.body, inner, path)
+        self.within_map = around
 
-    def _factor(self, n: int, times: int) -> int | None:
-        """How many turns macros take over a range that the filter writes out, and over its elements; None where the
-        event says that."""
-        range_ = self.ranges[n]
-        if not isinstance(range_, ListExpr | MapExpr):
-            return None
-        items = len(children(range_))
-        if times == 1 or n in self.of_elements:  # what is in those elements is counted as theirs
-            return items
-        return None if names(range_) else items * sum(1 for _ in walk(range_)) ** (times - 1)
-
-    def entered(self, e: Comprehension, scope: _Scope, loops: tuple[int, ...]) -> Iterator[Again]:
-        """What is read within `e`; `loops` are the ranges of the macros around it."""
-        over, chains = self._range(e.range, scope)
-        inner = scope.with_parts(variables(e), chains)
-        self.paths[*loops, *over] = None
-        for part in (e.body,) if e.condition is None else (e.condition, e.body):
-            yield from self.found(part, inner, (*loops, *over))
-
-    def found(self, e: Expr, scope: _Scope, loops: tuple[int, ...], use: Use = Use.READ) -> Iterator[Again]:
-        """What `e` reads again in the turns over `loops`."""
+    def found(self, e: Expr, scope: _Scope, path: tuple[Loop, ...], use: Use = Use.READ) -> None:
+        """Finds what `e` reads again in the turns of `path`."""
         match e:
             case Lit():
                 return
             case Has(operand=operand, field=key) if (root := _root(operand)) is not None:
-                yield from self._read(Select(operand, key), root, scope, loops, Use.FOUND)
+                self._read(Select(operand, key), root, scope, path, Use.FOUND)
             case Ident() | Select() | Call(function="_[_]", args=(_, Lit())) if (root := _root(e)) is not None:
-                yield from self._read(e, root, scope, loops, Use.KEPT if self.keeps else use)
+                kept = self.keeps or (self.within_map and root in scope and bool(scope[root].of))
+                self._read(e, root, scope, path, Use.KEPT if kept else use)
             case Comprehension(range=range_):
-                yield from self.found(range_, scope, loops)
-                yield from self.entered(e, scope, loops)
+                self.found(range_, scope, path)
+                self.entered(e, scope, path)
             case Bind(variable=variable, value=value, body=body):
                 if _root(value) is None:  # what is only selected is read where it is used
-                    yield from self.found(value, scope, loops)
-                yield from self.found(body, self._named(variable, value, scope), loops, use)
+                    self.found(value, scope, path)
+                self.found(body, {**scope, variable: self._named(value, scope)}, path, use)
             case Call(function=function, args=(element, holder)) if function == IN:
-                yield from self.found(holder, scope, loops)
-                inner = loops if isinstance(holder, ListExpr | MapExpr) else (*loops, *self._range(holder, scope)[0])
-                self.paths[inner] = None
-                yield from self.found(element, scope, inner, Use.COMPARED)
+                self._looked_for(element, holder, scope, path, Use.COMPARED)
+            case Call(function="join", target=holder, args=(separator,)) if holder is not None:
+                self._looked_for(separator, holder, scope, path, Use.READ)
             case Call(function=function, args=args) if function in (EQUALS, NOT_EQUALS):
                 compared = Use.TESTED if any(isinstance(a, Lit) for a in args) else Use.COMPARED
                 for arg in args:
-                    yield from self.found(arg, scope, loops, compared)
+                    self.found(arg, scope, path, compared)
             case _:
                 for part in children(e):
-                    yield from self.found(part, scope, loops)
+                    self.found(part, scope, path)
+
+    def _looked_for(self, e: Expr, holder: Expr, scope: _Scope, path: tuple[Loop, ...], use: Use) -> None:
+        """`e` is read for each element of `holder`; as often as the filter writes them, if it does."""
+        self.found(holder, scope, path)
+        if not isinstance(holder, ListExpr | MapExpr):
+            path = (*path, self._loop(holder, scope, len(path))[0])
+            self.works[Work(path)] = None
+        self.found(e, scope, path, use)
 
     def _names(self, e: Expr, scope: _Scope) -> frozenset[str]:
         """The names that `e` reads, but those of types."""
-        return names(e) - (self.types - scope.parts.keys() - scope.named.keys())
+        return names(e) - (self.types - scope.keys())
 
-    def _named(self, variable: str, value: Expr, scope: _Scope) -> _Scope:
-        """The scope in which a variable stands for a value: a part of elements, or one of the event's own, or short."""
-        read = self._names(value, scope)
-        of_elements = read & scope.parts.keys()
-        if read and not of_elements:
-            return scope.with_named(variable, scope.closed(value))
-        if isinstance(value, ListExpr | MapExpr):
-            return scope.with_parts(frozenset({variable}), self._range(value, scope)[1])
-        if of_elements == read:
-            return scope.with_parts(frozenset({variable}), frozenset(c for n in read for c in scope.parts[n]))
-        if isinstance(value, Call) and (value.function, value.target is not None) in _SMALL:
-            return scope.with_parts(frozenset({variable}), frozenset())
-        raise NotNative("a macro gives a name to what is made of its element and of what is no part of it")
-
-    def _range(self, e: Expr, scope: _Scope) -> tuple[_Chains, _Chains]:
-        """The ranges that a macro over `e` goes over, and those that its elements are parts of."""
+    def _origin(self, e: Expr, scope: _Scope) -> tuple[frozenset[str], bool]:
+        """The loops of whose elements `e` is made, and whether it reads something else of the event."""
         read = self._names(e, scope)
-        of_elements = read & scope.parts.keys()
-        chains = frozenset(c for n in of_elements for c in scope.parts[n])
-        written = isinstance(e, ListExpr | MapExpr)
-        if read and of_elements == read and not written:
-            return chains, chains
-        if of_elements != read and of_elements:
-            raise NotNative("each turn of a macro chooses what another goes over, which nothing bounds")
-        self.ranges.append(e if of_elements else scope.closed(e))
-        over = frozenset({len(self.ranges) - 1})
-        if of_elements:
-            self.of_elements |= over
-        return over, chains | over
+        of = frozenset(loop for name in read & scope.keys() for loop in scope[name].of)
+        return of, any(name not in scope or scope[name].of_event for name in read)
 
-    def _read(self, e: Expr, root: str, scope: _Scope, loops: tuple[int, ...], use: Use) -> Iterator[Again]:
+    def _named(self, value: Expr, scope: _Scope) -> _Meaning:
+        """What a variable stands for: a part of elements, or one of the event's own, or what is short."""
+        of, event = self._origin(value, scope)
+        if of and event:
+            if isinstance(value, Call) and (value.function, value.target is not None) in _SMALL:
+                return _Meaning((_NOTHING,))
+            raise NotNative("a macro gives a name to what is made of its element and of what is no part of it")
+        return _Meaning((_closed(value, scope),), of)
+
+    def _loop(self, e: Expr, scope: _Scope, depth: int) -> tuple[Loop, _Meaning]:
+        """The loop over `e`, and its element."""
+        variable = f"#{depth}"  # so that equal loops are equal
+        of, event = self._origin(e, scope)
+        while (len(of) > 1 or (of and event)) and isinstance(e, Comprehension) and e.macro is MacroKind.FILTER:
+            e = e.range  # what is kept is no more
+            of, event = self._origin(e, scope)
+        if len(of) > 1 or (of and event):
+            if not isinstance(e, ListExpr):
+                raise NotNative("each turn of a macro chooses what another goes over, which nothing bounds")
+            values = tuple(dict.fromkeys(_closed(item, scope) for item in e.items))
+            return Loop(_NOTHING, variable, items=len(e.items)), _Meaning(values, of)
+        e = _closed(e, scope)
+        items = len(children(e)) if isinstance(e, ListExpr) else len(e.entries) if isinstance(e, MapExpr) else None
+        return Loop(e, variable, next(iter(of), ""), items), _Meaning((Ident(variable),), frozenset({variable}))
+
+    def _read(self, e: Expr, root: str, scope: _Scope, path: tuple[Loop, ...], use: Use) -> None:
         """`e` is selected from `root`, or is it."""
-        own = scope.parts.get(root, frozenset())
-        others = self.loops(n for n in loops if n not in own)
-        if root in scope.named and _root(scope.named[root]) is None:
-            values = [scope.named[root]]
-        elif root not in scope.parts:
-            values = [scope.closed(e)]
-        elif others.ranges or others.written > MAX_WRITTEN:
-            read = (self.ranges[n] for n in sorted(own - self.of_elements))
-            values, use = [r for r in read if names(r)], use if use in (Use.KEPT, Use.FOUND) else Use.READ
-        else:
+        meaning = scope.get(root, _Meaning((Ident(root),)))
+        for value in meaning.values:
+            if root not in scope:
+                whole = e
+            elif _root(value) is None:
+                whole = value
+            else:
+                whole = _closed(e, {**scope, root: replace(meaning, values=(value,))})
+            self._read_again(whole, use, path)
+
+    def _read_again(self, value: Expr, use: Use, path: tuple[Loop, ...]) -> None:
+        read = names(value)
+        if not read:
             return
-        for value in values:
-            yield Again(value, use, others.ranges, others.nested, others.written)
+        by_variable = {loop.variable: loop for loop in path}
+        of = read & by_variable.keys()
+        around = frozenset(_around(of, by_variable))
+        others = [loop for loop in path if loop.variable not in around]
+        if all(loop.items is not None for loop in others) and prod(loop.items or 0 for loop in others) <= MAX_WRITTEN:
+            return
+        if len(of) > 1:
+            raise NotNative("a macro gives a name to what is made of several elements")
+        if around and not any(names(by_variable[v].range) for v in around if not by_variable[v].of):
+            return  # written in the filter
+        self.works[Work(path, ((value, use),), next(iter(of), ""))] = None
+
+
+def _around(of: Iterable[str], loops: Mapping[str, Loop]) -> Iterator[str]:
+    """The loops, by their variables, and those whose elements they go over."""
+    for variable in of:
+        while variable:
+            yield variable
+            variable = loops[variable].of
+
+
+def _closed(e: Expr, scope: _Scope) -> Expr:
+    """`e` with the values of the names that it reads.
+
+    Raises:
+        NotNative: where a name means one thing there and another in one of the values, or there are too many.
+    """
+    read = {name: scope[name].value for name in names(e) & scope.keys()}
+    if not read:
+        return e
+    long = [name for name, value in read.items() if not isinstance(value, Ident) and names(value)]
+    if long and (_root(e) is None or any(_root(read[name]) is None for name in long)):
+        sizes = {name: sum(1 for _ in islice(walk(read[name]), _MOST_PUT + 1)) for name in long}
+        if sum(sizes.get(n.name, 0) for n in walk(e) if isinstance(n, Ident)) > _MOST_PUT:
+            raise NotNative("a macro names values that are made of one another")
+    return _put(e, read)
+
+
+def _put(e: Expr, values: Mapping[str, Expr]) -> Expr:
+    """`e` with values in the places of names."""
+    if not values:
+        return e
+    if isinstance(e, Ident):
+        return e if e.absolute else values.get(e.name, e)
+    old = children(e)
+    bound = variables(e)
+    inner = {name: value for name, value in values.items() if name not in bound}
+    if bound and any(names(inner[n]) & bound for c in old[1:] for n in names(c) & inner.keys()):
+        raise NotNative("a macro gives one name to several values")
+    new = tuple([_put(c, inner if i else values) for i, c in enumerate(old)])
+    return with_children(e, new) if any(a is not b for a, b in zip(old, new, strict=True)) else e
 
 
 def _root(e: Expr) -> str | None:
@@ -340,7 +372,9 @@ def weight(v: Sql, use: Use) -> str:
         case Use.COMPARED if text:
             return f"coalesce({size}, 0)"
         case Use.COMPARED if v.type == t.JSON:
-            return f"coalesce({size} * CASE WHEN {dynamic.is_container(v)} THEN 10D ELSE 1D END, 0D)"
+            parts = f"1D + {size} - octet_length(replace(to_json({v.text}), ',', ''))"
+            walked = f"CASE WHEN {dynamic.is_container(v)} THEN ({parts}) * {PART} ELSE 0D END"
+            return f"coalesce({size} + {walked}, 0D)"
         case Use.FOUND:  # Spark copies it, much sooner than it is read
             return f"coalesce({size} / 20D, 0D)"
         case Use.COMPARED | Use.KEPT:

@@ -165,7 +165,7 @@ class _Builder:
             values = tuple(arg(frame) for arg in args)
             frame.spend(reading(e.function, values, frame.work))
             found = call(*values)
-            frame.spend(making(values, found))
+            frame.spend(making(e.function, values, found))
             return found
 
         return run
@@ -267,7 +267,7 @@ def _unary(name: str, call: Callable[..., Value], argument: Step) -> Step:
             frame.spend(reading(name, (value,), frame.work))
         found = call(value)
         if counts(found):
-            frame.spend(making((value,), found))
+            frame.spend(making(name, (value,), found))
         return found
 
     return run
@@ -281,7 +281,7 @@ def _binary(name: str, call: Callable[..., Value], first: Step, second: Step) ->
             frame.spend(reading(name, (a, b), frame.work))
         found = call(a, b)
         if counts(found):
-            frame.spend(making((a, b), found))
+            frame.spend(making(name, (a, b), found))
         return found
 
     return run

@@ -11,6 +11,8 @@ from .values import Value
 
 ELEMENT = 100
 MADE = 16
+MATCH = 400
+"""A match of a pattern that something is made of, which may be each character of a text."""
 SMALL = 64
 """Characters of a text that is not worth the counting."""
 _TEXTS = frozenset({str, bytes})
@@ -36,16 +38,20 @@ def reading(name: str, args: tuple[Value, ...], most: int) -> int:
     if name in _COMPARED:
         a, b = args
         return _deep(a, most) if type(a) is type(b) and type(a) in _SIZED and len(a) == len(b) else 0
+    if name == "regex.replace":
+        return sum(_shallow(arg) for arg in args) * MATCH
     if name in _DEEP and not (name == IN and type(args[0]) not in _CONTAINERS):
         return sum(_deep(arg, most) for arg in args)
     return sum(_shallow(arg) for arg in args)
 
 
-def making(args: tuple[Value, ...], made: Value) -> int:
+def making(name: str, args: tuple[Value, ...], made: Value) -> int:
     """The work of making a function's result; none for one that was given."""
     kind = type(made)
     if kind not in _SIZED or any(made is arg for arg in args):
         return 0
+    if name == "regex.extractAll":
+        return len(made) * 2 * MATCH
     return len(made) * (ELEMENT if kind in _CONTAINERS else MADE)
 
 

@@ -19,7 +19,7 @@ from ..source import Source
 from .choices import choices
 from .conditionals import conditionals
 from .fold import fold
-from .membership import membership
+from .membership import chosen_membership, membership
 from .negations import negations
 from .optionals import optionals
 from .terms import terms
@@ -30,6 +30,7 @@ Pass: TypeAlias = Callable[[Expr, Types], Expr]
 
 PIPELINE: tuple[tuple[str, Pass, frozenset[str]], ...] = (
     ("fold", fold, frozenset()),  # first: what is constant decides the rest
+    ("chosen", chosen_membership, frozenset({CONDITIONAL, "orValue"})),  # while it is one value that is compared
     ("optionals", optionals, frozenset({OPTIONAL_INDEX, "orValue", "hasValue", "value"})),  # makes conditionals
     ("choices", choices, frozenset({CONDITIONAL})),  # leaves fewer conditionals in calls, and more around them
     ("conditionals", conditionals, frozenset({CONDITIONAL})),  # makes negations and terms

@@ -5,11 +5,11 @@ Exact with errors: `==` and `in` a list of literals err where the value itself d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ..celtypes import CelType
-from ..nodes import AND, EQUALS, IN, NOT, NOT_EQUALS, OR, Call, Expr, ListExpr, Lit, LitKind, transform
+from ..nodes import AND, CONDITIONAL, EQUALS, IN, NOT, NOT_EQUALS, OR, Call, Expr, ListExpr, Lit, LitKind, transform
 from ..source import Span
 
 _LISTED = frozenset({LitKind.NULL, LitKind.BOOL, LitKind.INT, LitKind.DOUBLE, LitKind.STRING})
@@ -19,6 +19,26 @@ _LISTED = frozenset({LitKind.NULL, LitKind.BOOL, LitKind.INT, LitKind.DOUBLE, Li
 def membership(e: Expr, types: Mapping[int, CelType]) -> Expr:
     """`e` with as few comparisons as mean the same."""
     return transform(e, _change)
+
+
+def chosen_membership(e: Expr, types: Mapping[int, CelType]) -> Expr:
+    """`e` with as few comparisons as mean the same of what is chosen by a test, or held by an optional, or else given.
+
+    Each of them would become several terms, in which no one value is compared any more.
+    """
+    return transform(e, _change_chosen)
+
+
+def _change_chosen(e: Expr) -> Expr:
+    if isinstance(e, Call) and e.function in (AND, OR):
+        merged = _merged(e.args, unequal=e.function == AND, of=_is_chosen)
+        if len(merged) != len(e.args):
+            return merged[0] if len(merged) == 1 else replace(e, args=merged)
+    return e
+
+
+def _is_chosen(e: Expr) -> bool:
+    return isinstance(e, Call) and e.function in (CONDITIONAL, "orValue")
 
 
 def _change(e: Expr) -> Expr:
@@ -34,12 +54,12 @@ def _change(e: Expr) -> Expr:
             return e
 
 
-def _merged(args: tuple[Expr, ...], *, unequal: bool) -> tuple[Expr, ...]:
-    """The terms, with one term for all that compare the same value for (in)equality with literals."""
+def _merged(args: tuple[Expr, ...], *, unequal: bool, of: Callable[[Expr], bool] = lambda _: True) -> tuple[Expr, ...]:
+    """The terms, with one term for all that compare the same value, one of those in question, with literals."""
     groups: dict[Expr, list[tuple[Expr, tuple[Lit, ...]]]] = {}
     for term in args:
         found = _options(term, unequal=unequal)
-        if found is not None:
+        if found is not None and of(found[0]):
             groups.setdefault(found[0], []).append((term, found[1]))
     first = {id(group[0][0]): (subject, group) for subject, group in groups.items() if len(group) > 1}
     others = {id(term) for _, group in first.values() for term, _ in group[1:]}
@@ -49,9 +69,10 @@ def _merged(args: tuple[Expr, ...], *, unequal: bool) -> tuple[Expr, ...]:
             subject, group = first[id(term)]
             span = Span(min(t.span.start for t, _ in group), max(t.span.end for t, _ in group))
             options = tuple(dict.fromkeys(option for _, listed in group for option in listed))
-            test: Expr = Call(IN, (subject, ListExpr(options, span=span)), span=span)
+            id_ = group[0][0].id  # a bool too
+            test: Expr = Call(IN, (subject, ListExpr(options, span=span)), id=id_, span=span)
             if len(options) == 1:
-                test = Call(EQUALS, (subject, options[0]), span=span)
+                test = Call(EQUALS, (subject, options[0]), id=id_, span=span)
             result.append(Call(NOT, (test,), span=span) if unequal else test)
         elif id(term) not in others:
             result.append(term)

@@ -6,10 +6,12 @@ in which an optional holds no map and a field of it is selected, though `||` may
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
+from tricel.compiler import durations, rfc3339
 from tricel.compiler.functions import FAMILIES
 from tricel.compiler.interpreter.values import Timestamp
 from tricel.compiler.names import TYPE_NAMES
@@ -32,6 +34,7 @@ from tricel.compiler.nodes import (
     walk,
 )
 
+from ..growth import grows
 from .loops import repeats
 from .model import Failure, GaveUpError
 
@@ -55,7 +58,14 @@ _DIFFERS = {
     "substring": "it refuses an end that is the end of the text",
 }
 """Functions that the engine answers otherwise than the language's definition, or slowly, each with the difference."""
-
+_LENIENT = {
+    "timestamp": "it reads texts that are not of RFC 3339: blanks, single digits, offsets without a colon",
+    "duration": "it keeps fractions of a nanosecond",
+}
+"""Functions that the engine answers otherwise for some texts, each with the difference."""
+_FIELDS = frozenset(row.function for row in FAMILIES["times"])
+_ZONE = re.compile(r"(?:[+-]?\d{1,2}:\d{1,2}|(?!Fixed/)[A-Za-z0-9_+/-]+)?", re.ASCII)
+"""Time zones that every implementation reads alike: fixed ones, and names."""
 
 _SEARCHES = frozenset({"contains", "indexOf", "lastIndexOf", "replace"})
 _BUILDS = frozenset(
@@ -68,6 +78,8 @@ def refuses(expr: Expr) -> str:
     """Why the engine would answer differently from CEL, or build without bound; empty when it would do neither."""
     if repeats(expr):
         return "it does not bound what the turns of a macro read"
+    if grows(expr):
+        return "it does not bound what it makes"
     bound = frozenset(name for node in walk(expr) for name in variables(node))
     for node in walk(expr):
         match node:
@@ -87,6 +99,14 @@ def refuses(expr: Expr) -> str:
                 return f"it lacks the macro '{macro}'{' with two variables' if second else ''}"
             case Call(function="!_" | "-_" as sign, args=(Call(function=inner),)) if sign == inner:
                 return f"it takes '{sign[0] * 2}' for nothing, whatever follows"
+            case Call(function="timestamp" | "duration" as function, args=(argument,)) if not _is_read(
+                function, argument
+            ):
+                return f"'{function}': {_LENIENT[function]}"
+            case Call(function=function, target=target, args=(zone,)) if target and _is_odd_zone(function, zone):
+                return f"'{function}': it reads texts that are no time zone"
+            case Call(function=function, args=(_, key)) if function == OPTIONAL_INDEX and not isinstance(key, Lit):
+                return "it has no optional index that is a uint or double"
             case Call(function=function) if function in _LACKS:
                 return f"it lacks the function '{function}'"
             case Call(function=function) if function in _DIFFERS:
@@ -94,6 +114,24 @@ def refuses(expr: Expr) -> str:
     if _indexes_optional(expr):
         return "an index into what an optional holds is no error where that is no list or map"
     return "it is given times as text" if _gives_time(expr) else ""
+
+
+def _is_read(function: str, argument: Expr) -> bool:
+    """Whether the engine reads a time or duration as CEL does: a literal of the right form, to the nanosecond."""
+    match argument:
+        case Lit(value=str() as text) if function == "timestamp":
+            return rfc3339.nanoseconds(text) is not None
+        case Lit(value=str() as text):
+            found = durations.microseconds(text)
+            return found is not None and found[1]
+        case _:
+            return isinstance(argument, Lit)
+
+
+def _is_odd_zone(function: str, zone: Expr) -> bool:
+    if function not in _FIELDS:
+        return False
+    return not isinstance(zone, Lit) or not isinstance(zone.value, str) or _ZONE.fullmatch(zone.value) is None
 
 
 def _indexes_optional(expr: Expr) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import string
 
 from ..reasons import NotNative
-from ..sql import Sql, text_literal
+from ..sql import MAX_MADE, Sql, text_literal
 from .registry import lowers
 
 _BLANKS = "\t\n\v\f\r \x85\xa0\u1680" + "".join(map(chr, range(0x2000, 0x200B))) + "\u2028\u2029\u202f\u205f\u3000"
@@ -103,11 +103,22 @@ def _reverse(subject: Sql) -> str:
 def _replace(subject: Sql, old: Sql, new: Sql) -> str:
     """An empty text is between all code points, and at both ends."""
     whole = f"replace({subject.text}, {old.text}, {new.text})"
+    most = _made(f"octet_length({subject.text}) + 1", new)
+    if new.literal is None:  # how often it is there is counted only where as often as can be is too often
+        places = f"(octet_length({subject.text}) - octet_length(replace({subject.text}, {old.text}, ''))) / octet_length({old.text})"
+        whole = f"CASE WHEN {most} OR {_made(places, new)} THEN {whole} END"
     if old.literal:
         return whole
     spread = f"concat({new.text}, array_join(split({subject.text}, '', -1), {new.text}), {new.text})"
     empty = f"CASE WHEN {subject} = '' THEN {new} ELSE {spread} END"
+    if new.literal is None:
+        empty = f"CASE WHEN {most} THEN {empty} END"
     return f"CASE WHEN {old} = '' THEN {empty} WHEN {old} <> '' THEN {whole} END"
+
+
+def _made(places: str, new: Sql) -> str:
+    """Whether so many times a text are not too long a text."""
+    return f"CAST({places} AS DOUBLE) * octet_length({new.text}) <= {MAX_MADE}"
 
 
 @lowers("string_replace_string_string_int", twice=(0, 1, 2), depth=6)
@@ -119,7 +130,10 @@ def _replace_some(subject: Sql, old: Sql, new: Sql, limit: Sql) -> str:
         raise NotNative("a limited replacement of a text that may be empty")
     if count == 0:
         return f"CASE WHEN {old} IS NOT NULL AND {new} IS NOT NULL THEN {subject} END"
-    return f"array_join(split({subject.text}, {_quoted(old)}, {min(count + 1, _INT_MAX)}), {new.text})"
+    found = f"array_join(split({subject.text}, {_quoted(old)}, {min(count + 1, _INT_MAX)}), {new.text})"
+    if new.literal is not None:
+        return found
+    return f"CASE WHEN {_made(f'{count}', new)} OR {_made(f'octet_length({subject.text}) + 1', new)} THEN {found} END"
 
 
 @lowers("string_split_string", twice=(0, 1), depth=5)

@@ -219,6 +219,15 @@ def test_on_error_fail_ends_the_query(spark: SparkSession) -> None:
 
 
 @pytest.mark.spark
+def test_what_is_not_there_to_choose_is_refused(spark: SparkSession) -> None:
+    frame = spark.createDataFrame(ROWS, SCHEMA)
+    with pytest.raises(ValueError, match="no such on_error: 'Drop'"):
+        where(frame, compile_filter("data.a == data.b"), on_error="Drop")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no such engine: 'cel'; there are cel-expr-python, cel-python"):
+        where(frame, compile_filter("data.a == data.b"), engine="cel")
+
+
+@pytest.mark.spark
 def test_native_conjuncts_run_below_the_fallback(spark: SparkSession) -> None:
     frame = spark.createDataFrame(ROWS, SCHEMA)
     plan = where(frame, compile_filter('ce.type == "aaaa" && data.a == data.b'))._jdf.queryExecution().optimizedPlan()
@@ -283,6 +292,49 @@ def test_what_the_engine_lacks_is_evaluated_all_the_same(text: str) -> None:
     activation = {"ce": {"time": "2024-01-02T03:04:05Z"}, "data": {"x": [1.0, 2.0]}}
     assert program_of(text)(activation) is True
     assert program_of(text, "tricel")(activation) is True
+
+
+T1970 = "timestamp('1970-01-01T00:00:00Z')"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        *((f"timestamp(data.{name}) == {T1970}", None) for name in ("blank", "short", "colon", "leap")),
+        (f"timestamp(data.fine) == {T1970}", True),
+        (f"timestamp(' 1970-01-01T00:00:00Z') == {T1970}", None),
+        ("duration(data.half) == duration('1ns')", True),
+        ("duration('1.5ns') == duration('1ns')", True),
+        *((f"ce.time.getHours(data.{name}) == 0", None) for name in ("local", "fixed", "seconds")),
+        ("ce.time.getHours('Fixed/UTC+05:00:00') == 0", None),
+        ("data.list[?data.one].orValue(0.0) == 2.0", True),
+        ("data[?data.list].hasValue()", None),
+    ],
+)
+def test_what_the_engine_answers_otherwise_is_not_asked_of_it(text: str, expected: bool | None) -> None:
+    data = {
+        "blank": " 1970-01-01T00:00:00Z",
+        "short": "1970-1-1T0:0:0Z",
+        "colon": "1970-01-01T00:00:00+0000",
+        "leap": "1969-12-31T23:59:60Z",
+        "fine": "1970-01-01T00:00:00.0000000001Z",
+        "half": "1.5ns",
+        "local": "libc:localtime",
+        "fixed": "Fixed/UTC+05:00:00",
+        "seconds": "01:30:00",
+        "one": 1.0,
+        "list": [1.0, 2.0],
+    }
+    program = program_of(text)
+    assert program.engine == "tricel"
+    assert program({"ce": {"time": "2024-01-02T03:04:05Z"}, "data": data}) is expected
+
+
+def test_times_of_the_right_form_are_asked_of_the_engine() -> None:
+    for text in ("ce.time.getHours('Europe/Paris') == 4", f"ce.time - duration('1.5h') > {T1970}"):
+        program = program_of(text)
+        assert program.engine == "cel-expr-python"
+        assert program({"ce": {"time": "2024-01-02T03:04:05Z"}}) is True
 
 
 GIVEN = {

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from tricel.compiler import check_filter
+from tricel.compiler.interpreter.work import making, reading
+from tricel.spark_backend import ranges
 from tricel.spark_backend.columns import with_outcomes
 from tricel.spark_backend.engines import OWN_ENGINE, Program, prepare
 
@@ -61,6 +63,11 @@ BOMBS: tuple[tuple[str, bool | str], ...] = (
     ("data.w.join(data.s).size() > 1", LONG),
     ("'" + "%s" * 14 + "'.format([" + ", ".join(["data.s"] * 14) + "]).size() > 1", LONG),
     ("cel.bind(a, data.s + data.s, cel.bind(b, a + a, cel.bind(c, b + b + b, cel.bind(d, c + c, size(d) > 1))))", LONG),
+    ("data.s" + ".replace('a', 'aaaaaaaaaa')" * 2 + " == 'b'", LONG),
+    ("data.w.exists(x, data.s.replace('a', x) == 'b')", WORK),
+    ("data.w.transformMapEntry(i, v, {v: data.s + v}).size() > 1", WORK),
+    ("data.l.exists(x, data.l.sort()[0] == x + 1.0)", WORK),
+    ("lists.range(1000).exists(a, lists.range(1000).exists(b, lists.range(1000).exists(c, a + b + c < 0)))", STEPS),
     ("data.fmt.format([data.s]).size() > 1", "out of range"),
     ("data.t.matches(data.counted)", "invalid regular expression"),
     ("int(data.digits) == 1", "not an int"),
@@ -79,6 +86,7 @@ RUN = f"""
 import json, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 from tricel.compiler import check_filter
+from tricel.compiler.interpreter.work import making, reading
 from tricel.spark_backend.engines import DEFAULT_ENGINE, OWN_ENGINE, Failure, prepare
 {DATA}
 for text in json.load(sys.stdin):
@@ -146,6 +154,11 @@ def test_what_may_take_too_long_is_bounded() -> None:
         ("data.l.map(x, [x.s, 'a']) == []", False),
         ("data.s.contains('b')", False),
         ("data.?a.optMap(v, v + 1.0).orValue(2.0) > 1.0", False),
+        ("data.s" + ".replace('a', 'aaaaaaaaaa')" * 2 + " == 'b'", True),
+        ("data.s.replace('a', 'bb').replace('b', 'ccc') == 'b'", False),
+        ("data.l.exists(x, x.replace('a', x) == 'b')", True),
+        ("[" + ", ".join(["data.s + data.t"] * 30) + "] == data.k", True),
+        ("data.?s.optMap(v, " + " + ".join("v" * 60) + ").orValue('') == 'b'", True),
     ],
 )
 def test_what_an_engine_does_not_bound_is_left_to_the_evaluator_that_does(text: str, own: bool) -> None:
@@ -154,6 +167,13 @@ def test_what_an_engine_does_not_bound_is_left_to_the_evaluator_that_does(text: 
     program = prepare(checked.checked.expr, "cel-expr-python", dict(checked.checked.environment.roots))
     assert isinstance(program, Program)
     assert own is (program.engine == OWN_ENGINE)
+
+
+def test_what_patterns_find_is_work_for_each_match() -> None:
+    """A match takes some microseconds, whatever its length: 2,000,000,000 are then some twenty seconds."""
+    found = making("regex.extractAll", ("a" * 1_000, "a"), ["a"] * 1_000)
+    assert 10 * making("split", ("a" * 1_000, ""), ["a"] * 1_000) > found > 5 * making("split", (), ["a"] * 1_000)
+    assert reading("regex.replace", ("a" * 1_000, "a", "b"), 10**9) > 100 * reading("replace", ("a" * 1_000,), 10**9)
 
 
 @pytest.mark.parametrize("engine", ["cel-expr-python", OWN_ENGINE])
@@ -209,6 +229,27 @@ NATIVE_BOMBS: list[tuple[str, list[bool | None]]] = [
     ("data.l.exists(int, cel.bind(map, data.l, map.exists(y, y + int < 0.0)))", [None, False]),
     ("data.l.exists(data, .data.s == data)", [None, False]),
     ("data.l.exists(x, has(data.m) && cel.bind(v, x, v < 0.0))", [False, False]),
+    # what goes on within elements is summed: 25 elements of 500 are 6.25 million turns, of 5 it is 625
+    ("data.sq.exists(x, x.exists(y, x.exists(z, y + z < 0.0)))", [None, False]),
+    ("data.sq.exists(x, x.exists(y, y < 0.0))", [False, False]),
+    ("data.sq.exists(x, x.exists(y, y in x && y < 0.0))", [None, False]),
+    ("data.sq.exists(x, x.filter(y, y > -1.0).exists(z, x.exists(w, w + z < 0.0)))", [None, False]),
+    ("data.sq.exists(x, cel.bind(v, x.filter(y, y > -1.0), v.exists(z, v.exists(w, w + z < 0.0))))", [None, False]),
+    ("data.sq.exists(x, [x, data.k].exists(v, v == 'z'))", [False, False]),
+    ("data.sq.map(x, x.map(y, x.map(z, z))).size() == 1", [None, False]),
+    ("data.sq.exists(x, x.exists(x, x < 0.0))", [False, False]),
+    ("data.sq.exists(x, data.sq.exists(y, x == y && x == [1.0]))", [False, False]),
+    ("data.ll.exists(x, data.ll.exists(y, x == y && x == [1.0]))", [None, False]),
+    ("data.sq.exists(x, x.exists(y, data.few.exists(z, y == z)))", [None, False]),
+    # a part of an element that is read for each other part of it
+    ("data.o2.exists(x, x.items.exists(y, x.s == y))", [None, False]),
+    ("data.o2.exists(x, x.items.exists(y, x.k == y))", [False, False]),
+    ("data.o2.exists(x, cel.bind(v, x.s, x.items.exists(y, v == y)))", [None, False]),
+    ("data.o2.exists(x, cel.bind(v, x.s + 'a', x.items.exists(y, v == y)))", [None, False]),
+    ("data.o2.exists(x, x.s in x.items)", [None, False]),
+    ("data.o2.exists(x, x.texts.join(x.s) == 'b')", [None, False]),
+    ("data.o2.exists(x, [x.s, x.k].exists(v, x.items.exists(y, v == y)))", [None, False]),
+    ("data.o2.exists(x, data.w.exists(y, [x.s, y].exists(v, v == 'z')))", [None, False]),
 ]
 
 
@@ -221,8 +262,9 @@ def test_macros_in_one_another_are_bounded_in_spark_too(spark: SparkSession) -> 
         text = "a" * 20 * n
         payload = {
             "l": numbers, "m": {f"k{i}": 1 for i in range(n)}, "ll": [[1.0] * 10] * n, "k": "?", "s": text,
-            "w": [f"w{i}" for i in range(n)], "b": [numbers], "c": [numbers], "few": [[text]] * 30,
-            "o": {"items": numbers, "s": [text]},
+            "w": [f"w{i}" for i in range(n)], "b": [numbers], "c": [numbers], "few": [[text]] * 10,
+            "o": {"items": numbers, "s": [text]}, "sq": [numbers[: n // 10]] * 25,
+            "o2": [{"s": text, "k": "?", "items": numbers, "texts": ["a"] * n}] * 2,
         }  # fmt: skip
         rows.append((str(n), json.dumps(payload)))
     frame = spark.createDataFrame(rows, "id STRING, data STRING").coalesce(1)
@@ -233,8 +275,87 @@ def test_macros_in_one_another_are_bounded_in_spark_too(spark: SparkSession) -> 
     assert [expected for _, expected in NATIVE_BOMBS] == outcomes
 
 
+SMALL: tuple[object, ...] = (
+    {},
+    {"l": [], "sq": [], "o2": [], "few": []},
+    {
+        "l": [1, -1],
+        "sq": [[1, -2], [], ["a"]],
+        "few": ["a", [1]],
+        "k": "z",
+        "s": "b",
+        "w": ["z"],
+        "m": {"k": 1, "z": 2},
+    },
+    {"l": {"a": 1}, "sq": {"a": 1}, "ll": [[0], {"k": -1}], "k": 1, "s": "b", "b": [1], "c": [1], "o": {"items": []}},
+    {"sq": [[1, 2], 5], "o2": [{"s": "b", "k": "b", "items": ["b"], "texts": ["", ""]}, {"s": "c", "items": {"c": 1}}]},
+    {"sq": [[[1], [2]], [None]], "o2": [{"items": [1], "texts": ["a", 1], "k": 1}, 3], "few": [], "w": [1, "z"]},
+    {
+        "l": "text",
+        "sq": None,
+        "o2": [None],
+        "few": [[]],
+        "ll": [[5], [-5, None]],
+        "m": {},
+        "o": {"items": ["x"], "s": "x"},
+    },
+)
+
+
+@pytest.mark.spark
+def test_small_events_are_answered_as_the_evaluator_answers_them(spark: SparkSession) -> None:
+    texts = [text for text, _ in NATIVE_BOMBS]
+    filters = {f"c{i}": compile_filter(text) for i, text in enumerate(texts)}
+    rows = [(str(i), json.dumps(payload)) for i, payload in enumerate(SMALL)]
+    frame = spark.createDataFrame(rows, "id STRING, data STRING").coalesce(1)
+    found = {row["id"]: row for row in with_outcomes(frame, filters).collect()}
+    wrong = []
+    for i, (id_, data) in enumerate(rows):
+        event = {"ce": {"id": id_}, "data": json.loads(data, parse_int=float)}
+        for (c, compiled), text in zip(filters.items(), texts, strict=True):
+            own = prepare(compiled.checked.checked.expr, OWN_ENGINE, dict(compiled.checked.checked.environment.roots))
+            assert isinstance(own, Program)
+            if (expected := own(event)) is not found[id_][c]:
+                wrong.append((text, SMALL[i], expected, found[id_][c]))
+    assert wrong == []
+
+
+SUMS: tuple[tuple[str, list[int], int], ...] = (
+    ("data.l.exists(x, x.exists(y, x.exists(z, y == z && z == 'b')))", [6, 8], 36 + 64),
+    ("data.l.exists(x, data.l.exists(y, x == y && y == 'b'))", [1, 1, 1], 9),
+    ("data.l.exists(x, x.exists(y, data.l.exists(z, z == 'b' && y == 'b')))", [2, 0, 3], (2 + 0 + 3) * 3),
+    ("data.l.exists(x, x.filter(y, y == 'a').exists(z, x.exists(w, w == 'b')))", [2, 3], 4 + 9),
+    ("data.l.exists(x, [x[0], x[1]].exists(y, y == 'b'))", [2, 3, 4], 2 * 3),
+    ("data.l.exists(x, cel.bind(v, x.filter(y, y == 'a'), v.exists(z, v.exists(w, w == 'b'))))", [2, 3], 4 + 9),
+    ("data.l.exists(x, x.exists(y, y in x && y == 'b'))", [2, 5], 4 + 25),
+    ("data.l.exists(x, x.exists(x, data.l.exists(y, x == 'b')))", [2, 5], 7 * 2),
+)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(("text", "sizes", "turns"), SUMS, ids=[text[:60] for text, _, _ in SUMS])
+def test_turns_are_counted_exactly(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, text: str, sizes: list[int], turns: int
+) -> None:
+    """As many as are allowed are taken; of one less, the event is an error."""
+    frame = spark.createDataFrame(
+        [("1", json.dumps({"l": [["a"] * n for n in sizes]}))], "id STRING, data STRING"
+    ).coalesce(1)
+    for most, expected in ((turns, False), (turns - 1, None)):
+        monkeypatch.setattr(ranges, "MAX_TURNS", most)
+        compiled = compile_filter(text)
+        assert not compiled.residual
+        assert with_outcomes(frame, {"c": compiled}).first()["c"] is expected
+
+
 def listed(*items: str) -> str:
     return f"[{', '.join(items)}]"
+
+
+def doubled(times: int) -> str:
+    """A text that is doubled so many times."""
+    binds = "".join(f"cel.bind(v{i}, v{i - 1} + v{i - 1}, " for i in range(1, times))
+    return f"cel.bind(v0, data.s + data.s, {binds}v{times - 1} == 'b'{')' * times}"
 
 
 NUMBERS = listed(*(f"{i}.0" for i in range(200)))
@@ -259,7 +380,7 @@ NUMBERS = listed(*(f"{i}.0" for i in range(200)))
 def test_lists_written_in_the_filter_multiply_turns(text: str, guards: list[str]) -> None:
     compiled = compile_filter(text)
     assert not compiled.residual
-    assert all(f"{factor} * coalesce(CAST(array_size(" in compiled.native_sql for factor in guards)
+    assert all(f"{factor} * coalesce(" in compiled.native_sql for factor in guards)
     assert bool(guards) is ("<= 1000000 " in compiled.native_sql)
 
 
@@ -283,6 +404,25 @@ def test_what_a_turn_looks_for_in_the_event_is_guarded_where_spark_copies_it() -
         ("data.l.exists(x, [x, x] == data.k)", True),
         ("data.l" + ".map(x, x + 1.0)" * 10 + ".exists(x, x > 3.0)", True),
         ("data.l" + ".map(x, x + 1.0)" * 30 + ".exists(x, x > 3.0)", False),
+        ("data.l.map(x, x + x).exists(x, x.exists(y, y == 1.0))", False),
+        ("data.l.exists(x, (x + [x]).exists(y, y == 1.0))", False),
+        ("data.l.exists(x, cel.bind(a, x.s + x.s, cel.bind(b, a + a, b == 'z')))", False),
+        ("data.l.exists(x, (x.a + x.b).exists(y, y == 1.0))", True),
+        ("data.l.exists(x, x.n + x.n > 3.0)", True),
+        ("data.l.map(x, x.a + 'z').exists(y, y == 'az')", True),
+        ("data.l.exists(x, x.tags.filter(t, t in data.k).exists(t, t == 'a'))", True),
+        ("data.a.exists(x, data.b.exists(y, (x + y).exists(z, z == 'a')))", False),
+        ("data.a.exists(x, data.b.exists(y, [x, y].exists(z, z.exists(w, w == 'a'))))", False),
+        (doubled(5), True),
+        (doubled(6), False),
+        ("data.s.replace('a', '" + "b" * 50 + "') == 'b'", True),
+        ("data.s.replace('a', '" + "b" * 51 + "') == 'b'", False),
+        ("data.s.replace('', '" + "b" * 50 + "') == 'b'", False),
+        ("data.l.join('" + "b" * 100 + "') == 'b'", True),
+        ("data.l.join('" + "b" * 101 + "') == 'b'", False),
+        ("data.l.exists(x, x.replace('a', x) == 'b')", False),
+        ("+".join(["data.s"] * 8) + " == 'b'", True),
+        (listed(*["data.s + data.t"] * 26) + " == data.k", False),
         (listed(*(f'"com.acme.t{i}"' for i in range(1_000))) + ".exists(t, ce.type.startsWith(t))", True),
         (listed(*(f"data.a{i}" for i in range(350))) + '.exists(t, t == "a")', True),
         (listed(*(f'data.?a{i}.orValue("x")' for i in range(350))) + ".exists(t, t == data.k)", True),
