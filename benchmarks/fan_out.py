@@ -6,6 +6,8 @@ columns, and a Python index with a CEL engine for each candidate. All variants m
 memory is the most that its Python held; the JVM has 6 GB.
 
 `--part sizes` measures that, `--part skew` what an uneven set or stream costs; `--plot FILE` draws the first.
+`--part ratio` compares 10 triggers with 10,000 alone, by turns, so that the JVM's compiler and whatever else the
+machine does fall on both: the first third of the rounds is not counted.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import json
 import os
 import re
 import resource
+import statistics
 import sys
 import tempfile
 import time
@@ -24,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from _memory import below
 from _plot import log_log
 from tricel.compiler import check_filter
 from tricel.spark_backend.engines import Refusal, prepare
@@ -317,6 +321,38 @@ def sizes(spark: SparkSession, folder: str, asked: argparse.Namespace) -> dict[s
     return lines
 
 
+def ratio(spark: SparkSession, folder: str, asked: argparse.Namespace) -> None:
+    """10 triggers and 10,000 by turns: medians of seconds, and of seconds of the processor, once the JVM is warm."""
+    pairs = {n: fan_out(events(spark, asked.events, n, folder), triggers(n)) for n in (10, 10_000)}
+    found: dict[int, list[tuple[float, float]]] = {n: [] for n in pairs}
+    for turn in range(asked.rounds):
+        for n, frame in pairs.items():
+            worked, begin = processor_seconds(), time.perf_counter()
+            frame.write.format("noop").mode("overwrite").save()
+            found[n].append((time.perf_counter() - begin, processor_seconds() - worked))
+        print(turn, *(f"{n:,}: {wall:.2f} s, {cpu:.2f} s" for n, runs in found.items() for wall, cpu in runs[-1:]))
+    late = {n: runs[len(runs) // 3 :] for n, runs in found.items()}
+    shown = Report("triggers", "seconds", "seconds of the processor", "least seconds", "load")
+    medians = {n: [statistics.median(run[i] for run in runs) for i in (0, 1)] for n, runs in late.items()}
+    for n, (wall, cpu) in medians.items():
+        least = min(run[0] for run in late[n])
+        shown.add(f"{n:,}", f"{wall:.2f}", f"{cpu:.2f}", f"{least:.2f}", f"{os.getloadavg()[0]:.1f}")
+    wall, cpu = (medians[10_000][i] / medians[10][i] for i in (0, 1))
+    print(shown, f"10,000 triggers cost {wall:.2f} times 10, {cpu:.2f} times the work of the processor", sep="\n")
+
+
+def processor_seconds() -> float:
+    """What the JVM and its Python workers have had of the processor."""
+    ticks = 0
+    for pid in below(os.getpid()):
+        try:
+            fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+        except OSError:  # it has ended
+            continue
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 def skew(spark: SparkSession, folder: str, asked: argparse.Namespace) -> None:
     """What an uneven stream or set costs, against an even one of the same number of triggers."""
     count = 10_000
@@ -363,10 +399,13 @@ def compiled_trigger(id_: str, text: str) -> Trigger:
 def main() -> None:
     """Measures the parts asked for and prints their tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=["sizes", "skew", "all"], default="all")
+    parser.add_argument("--part", choices=["sizes", "ratio", "skew", "all"], default="all")
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--sizes", type=int, nargs="*", default=list(SIZES))
-    parser.add_argument("--runs", type=int, default=4, help="runs of which the best is taken")
+    parser.add_argument(
+        "--runs", type=int, default=8, help="runs of which the best is taken: the JVM compiles in the first"
+    )
+    parser.add_argument("--rounds", type=int, default=18, help="turns that 10 and 10,000 triggers take")
     parser.add_argument("--rivals", type=int, default=max(MOST.values()), help="the most triggers for any rival")
     parser.add_argument("--plot", metavar="FILE", help="an SVG file for the plot of the sizes")
     asked = parser.parse_args()
@@ -374,12 +413,14 @@ def main() -> None:
         MOST[name] = min(MOST[name], asked.rivals)
     spark = session()
     with tempfile.TemporaryDirectory() as folder:
-        if asked.part != "skew":
+        if asked.part in ("ratio", "all"):
+            ratio(spark, folder, asked)
+        if asked.part in ("sizes", "all"):
             lines = sizes(spark, folder, asked)
             if asked.plot:
                 title = f"{asked.events:,} events through N triggers, two cores"
                 Path(asked.plot).write_text(log_log(title, "triggers", "seconds", lines), encoding="utf-8")
-        if asked.part != "sizes":
+        if asked.part in ("skew", "all"):
             skew(spark, folder, asked)
 
 

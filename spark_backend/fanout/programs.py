@@ -167,19 +167,16 @@ def _evaluator(tasks: tuple[Task, ...]) -> Callable[..., Any]:
     made: dict[int, Callable[[Sequence[Any]], bool | None]] = {}
 
     def evaluate(texts: pd.Series, *others: pd.Series) -> pd.Series:
-        asked = texts.notna().to_numpy().nonzero()[0]
-        if not len(asked):
-            return pd.Series(True, index=texts.index)
-        outcomes: list[bool | None] = []
-        for text, *rest in zip(*(c.iloc[asked].tolist() for c in (texts, *others)), strict=True):
+        errs = texts.notna().to_numpy(copy=True)
+        holds, asked = ~errs, errs.nonzero()[0]
+        for i, text, *rest in zip(asked.tolist(), *(c.to_numpy()[asked] for c in (texts, *others)), strict=True):
             program, *row = json.loads(text)
             number = int(program)
             if number not in made:
                 made[number] = _judge(tasks[number])
-            outcomes.append(made[number]((*row, *rest)))
-        found = pd.Series(True, index=texts.index, dtype="boolean")
-        found.iloc[asked] = pd.array(outcomes, dtype="boolean")
-        return found
+            outcome = made[number]((*row, *rest))
+            holds[i], errs[i] = outcome is True, outcome is None
+        return pd.Series(pd.arrays.BooleanArray(holds, errs))
 
     return evaluate
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -11,10 +12,14 @@ import pytest
 from filter_sets import Named
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
-from tricel.compiler import check_filter, errors
+from pyspark.sql import functions as F
+from tricel.compiler import CLOUD_EVENT, check_filter, errors
 from tricel.spark_backend import column
 from tricel.spark_backend import frames as session_frames
+from tricel.spark_backend.errored import with_failures
 from tricel.spark_backend.fanout import choice, fan_out
+from tricel.spark_backend.fanout.names import names_beside
+from tricel.spark_backend.fanout.plan import plan
 from tricel.spark_backend.frames import layout_of
 from tricel.spark_backend.lowered import lower_filter
 
@@ -340,6 +345,57 @@ def test_a_set_of_odd_filters(frames: dict[str, DataFrame]) -> None:
     check_same(frames["JSON text"], [with_id(t, f"{i}: {t}") for i, t in enumerate(texts)])
 
 
+WORDS = (
+    *("a" * n for n in (1, 2, 3, 4, 7)),
+    *("é" * n for n in (1, 2, 3)),
+    *("日" * n for n in (1, 2)),
+    "A",
+    "AA",
+    "a.a",
+)
+AFFIXES = [
+    # subject, method, what of a word: of several lengths, beside delimiters
+    ("ce.type", "startsWith", "{}."),
+    ("ce.source", "startsWith", "/{}/"),
+    ("ce.source", "endsWith", "/{}"),
+    ("ce.subject", "startsWith", "{}::"),
+    ("ce.subject", "endsWith", ".{}"),
+    ("ce.region", "endsWith", "'{}'"),
+    ("data.path", "startsWith", "{}/"),
+    ("data.path", "endsWith", "//{}"),
+]
+
+
+def around_affixes() -> list[tuple[Any, ...]]:
+    """Events whose values begin or end with those, nearly do, or are absent; each value for each attribute."""
+    values: list[str | None] = [None, "", ".", "/", "//", "..", "::", "'", "''", "a", "é.", "x/y/z"]
+    for word in WORDS:
+        for _, _, affix in AFFIXES:
+            whole = affix.format(word)
+            values += [whole, f"{whole}x", f"x{whole}", whole * 2, whole[:-1], whole[1:], f"{whole[:-1]}x{whole[-1]}"]
+    values = list(dict.fromkeys(values))
+    return [(i, v, v, values[i - 1], values[i - 2], json.dumps({"path": v})) for i, v in enumerate(values)]
+
+
+@pytest.mark.parametrize("how", ["JSON text", "collated VARIANT"])
+def test_prefixes_and_suffixes_of_all_subjects_and_lengths(spark: SparkSession, how: str) -> None:
+    frame = spark.createDataFrame(
+        around_affixes(), "row INT, type STRING, source STRING, subject STRING, region STRING, data STRING"
+    )
+    if how != "JSON text":
+        kept = (f"{c} COLLATE UTF8_LCASE AS {c}" for c in ("type", "source", "subject", "region"))
+        frame = frame.selectExpr("row", *kept, "parse_json(data) AS data")
+    frame = frame.repartition(2).cache()
+    texts = [f"{s}.{m}({quoted(affix.format(word))})" for s, m, affix in AFFIXES for word in WORDS]
+    triggers = [with_id(t, t) for t in (*texts, *(f"size(ce) > 2 && {t}" for t in texts[::40]))]
+    chosen = plan(triggers, {CLOUD_EVENT: layout_of(frame)}, names_beside(()))
+    asked = Counter(f"{a.probe.cel} {a.probe.how}" for a in chosen.asked if a is not None and a.probe.how != "equals")
+    assert len(AFFIXES) == len(asked)
+    assert min(asked.values()) > 1, "each by several lengths"
+    check_same(frame, triggers)
+    frame.unpersist()
+
+
 def test_filters_of_many_shapes_are_interpreted(frames: dict[str, DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice, "MAX_GENERATED", 1_000)
     texts = [f'ce.type != "{i}" && (data.total > {i}.5 || data.f{i} == "x" || has(data.a))' for i in range(40)]
@@ -472,7 +528,8 @@ def test_filters_of_which_each_reads_something_else(
     frames: dict[str, DataFrame], monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     monkeypatch.setattr(choice, "MAX_GENERATED", 100_000 if how == "generated" else 1_000)
-    monkeypatch.setattr(session_frames, "_NESTED_LAMBDAS", (99, 0) if how.endswith("Spark") else (4, 0))
+    if how.endswith("Spark"):
+        monkeypatch.setattr(session_frames, "_NESTED_LAMBDAS", (99, 0))
     tier, subject = f"data.customer.tier.matches({PATTERN})", f"ce.subject.matches({PATTERN})"
     texts = [f'ce.type == "{t}" && ({tier} || data.total == {i}.0)' for i, t in enumerate(TYPES[:4])]
     texts += [f'ce.type == "{t}" && ({subject} || ce.source == "{s}")' for t in TYPES[:3] for s in SOURCES[:4]]
@@ -545,6 +602,15 @@ def test_columns_may_have_any_names(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("a", 1, 2, "`")], "type STRING, Tricel_S0 INT, `a``b.c` INT, doc STRING")
     triggers = [with_id(f'ce.type == "{v}"', v) for v in "abcdefghijkl"]
     assert [("a", 1, 2, "`", "a")] == [tuple(r) for r in fan_out(frame, triggers).collect()]
+
+
+def test_columns_may_be_called_as_what_is_added_for_the_fallback(spark: SparkSession) -> None:
+    columns = ("__pack_0", "__pack_0_native", "__failure", "Tricel_Pack0", "tricel_failure")
+    frame = spark.createDataFrame([("a", *columns)], ", ".join(f"{c} STRING" for c in ("type", *columns)))
+    triggers = [with_id("size(ce) > 2", "many"), with_id("ce.type == 'a' && size(ce) > 1", "some")]
+    found = fan_out(frame, triggers, outcomes=True)
+    explained = with_failures(found, {t.id: t.compiled for t in triggers}, F.col("outcome") == "errored")
+    assert {("a", *columns, t.id, "delivered", None, None) for t in triggers} == set(map(tuple, explained.collect()))
 
 
 @pytest.mark.parametrize("name", ["trigger", "Trigger"])
