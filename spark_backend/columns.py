@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 from .fallback import ERROR, FALSE, MOST_JOBS, TRUE, fallback_column, fallback_outcomes
+from .fanout.names import names_beside
 from .frames import layout_of
 from .jobs import Residual, refused, residual_of
 from .lowered import CompiledFilter, lower_filter
@@ -28,6 +29,7 @@ def where(
     Raises:
         CompileError: where the filter does not fit the columns' types.
         LayoutError: where the columns do not hold events.
+        ValueError: where `on_error` is none of the three.
     """
     fitted = _fitted(df, compiled, engine)
     condition = _condition(fitted, fitted.native_sql if on_error != "drop" else fitted.native_truth)
@@ -39,6 +41,8 @@ def where(
         case "fail":
             message = F.lit(f"the filter cannot be evaluated on an event: {fitted.cel}")
             return df.where(F.coalesce(condition, F.raise_error(message).cast("boolean")))
+        case _:
+            raise ValueError(f"no such on_error: {on_error!r}")
 
 
 def column(compiled: CompiledFilter, df: DataFrame, *, engine: str | None = None) -> Column:
@@ -74,9 +78,9 @@ def with_outcomes(df: DataFrame, filters: Mapping[str, CompiledFilter], *, engin
     fitted = {name: _fitted(df, f, engine) for name, f in filters.items()}
     left = [name for name, f in fitted.items() if f.residual]
     outcomes = {name: _condition(f, f.native_sql) for name, f in fitted.items() if not f.residual}
-    packed = df
+    packed, own = df, names_beside(c.lower() for c in (*df.columns, *filters))
     for number, start in enumerate(range(0, len(left), MOST_JOBS)):
-        pack, shared = f"__pack_{number}", left[start : start + MOST_JOBS]
+        pack, shared = own.of(f"pack{number}"), left[start : start + MOST_JOBS]
         together = [fitted[name] for name in shared]
         native = F.expr(" + ".join(_coded(f.native_sql, i) for i, f in enumerate(together)))
         # a column of its own: it is looked at again for each value that travels

@@ -202,9 +202,15 @@ def refusal(e: BaseException) -> RunError | None:
     _, found, rest = str(e).partition(f"{_MARK}:")
     if not isinstance(e, PySparkException | Py4JJavaError) or not found:
         return None
-    trigger, event = json.loads(rest.split(f":{_MARK}", 1)[0])
-    message = f"the filter of trigger '{trigger}' cannot be evaluated on event '{event}'"
-    return RunError("TRI603", message, trigger, "guard the filter with has(...), or run with onError drop")
+    trigger, event, error, subexpression = json.JSONDecoder().raw_decode(rest)[0]
+    where = f" in {subexpression}" if subexpression else ""
+    message = f"the filter of trigger '{trigger}' cannot be evaluated on event '{event}': {error}{where}"
+    return RunError(
+        "TRI603",
+        message,
+        trigger,
+        "guard the filter with has(...), or choose drop instead of fail, for the run or the trigger",
+    )
 
 
 def counted_report(
@@ -291,13 +297,12 @@ class Delivery:
         fail = [t.id for t in judge.triggers if (t.on_error or self.on_error) == "fail"]
         deliver = [t.id for t in judge.triggers if (t.on_error or self.on_error) == "deliver"]
         errored = fn.col(OUTCOME) == ERRORED
-        found = judge.pairs(good)
+        explained = judge.explained(judge.pairs(good), errored)
         if fail:
-            which = fn.to_json(fn.array(fn.col(TRIGGER), fn.col("id")))
-            refused = fn.raise_error(fn.concat(fn.lit(f"{_MARK}:"), which, fn.lit(f":{_MARK}"))).cast("string")
+            which = fn.to_json(fn.array(TRIGGER, "id", "error", "subexpression"))
+            refused = fn.raise_error(fn.concat(fn.lit(f"{_MARK}:"), which)).cast("string")
             outcome = fn.when(errored & fn.col(TRIGGER).isin(fail), refused).otherwise(fn.col(OUTCOME))
-            found = found.withColumn(OUTCOME, outcome)
-        explained = judge.explained(found, errored)
+            explained = explained.withColumn(OUTCOME, outcome)
         if deliver:
             twice = fn.when(errored & fn.col(TRIGGER).isin(deliver), fn.array(fn.lit(ERRORED), fn.lit(DELIVERED)))
             explained = explained.withColumn(OUTCOME, fn.explode(fn.coalesce(twice, fn.array(OUTCOME))))

@@ -20,6 +20,7 @@ from .activation import Activation, Input, Job, Reader, as_seen
 from .engines import OWN_ENGINE, Failure
 from .fallback import inputs_of
 from .fanout.join import OUTCOME, TRIGGER
+from .fanout.names import names_beside
 from .frames import layout_of
 from .jobs import job_of
 from .lowered import CompiledFilter
@@ -54,7 +55,8 @@ class Explainer:
         columns = [F.when(errored, c) for c in (F.col(TRIGGER), *(F.expr(i.travels) for i in inputs))]
         found = worker_column(_explain, (self._jobs, tuple(replace(i, sql="") for i in inputs)), columns, _SHAPE)
         kept = [F.col(quoted(c)) for c in pairs.columns]
-        return pairs.withColumn("__failure", found).select(*kept, "__failure.error", "__failure.subexpression")
+        failure = names_beside(c.lower() for c in pairs.columns).of("failure")
+        return pairs.withColumn(failure, found).select(*kept, f"{failure}.error", f"{failure}.subexpression")
 
     @cached_property
     def _jobs(self) -> dict[str, bytes]:

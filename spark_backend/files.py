@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from tricel.compiler.diagnostics import Diagnostic
 from tricel.compiler.source import NOWHERE, Source
 
+from .causes import cause
 from .failure import RunError
 
 FORMATS = ("auto", "jsonl", "json", "parquet")
@@ -174,6 +176,9 @@ def _listing(spark: SparkSession, wanted: list[str]) -> list[str]:
             raise
         missing = (e.getMessageParameters() or {}).get("path", ", ".join(wanted))
         raise RunError("TRI601", "no such file or directory", missing, "check the path") from None
+    except Py4JJavaError as e:  # no such file system, a name or a glob that it does not take
+        help_ = "check the path, and that Spark has what its file system needs"
+        raise RunError("TRI601", f"this cannot be read: {cause(e)}", ", ".join(wanted), help_) from None
 
 
 def _files_here(spark: SparkSession, found: DataFrame) -> list[str]:
@@ -210,7 +215,11 @@ class Directory:
         self.path = path.rstrip("/") or "/"
         self._jvm = jvm
         self._path = jvm.org.apache.hadoop.fs.Path(self.path)
-        self._fs = self._path.getFileSystem(context.hadoopConfiguration())
+        try:
+            self._fs = self._path.getFileSystem(context.hadoopConfiguration())
+        except Py4JJavaError as e:
+            help_ = "choose another directory, or give Spark what its file system needs"
+            raise RunError("TRI602", f"the output directory cannot be had: {cause(e)}", self.path, help_) from None
         if jvm.java.lang.Class.forName("org.apache.hadoop.fs.ChecksumFileSystem").isInstance(self._fs):
             self._fs = self._fs.getRawFileSystem()
 
@@ -273,8 +282,18 @@ class Directory:
         return tuple(status.getPath().getName() for status in self._fs.listStatus(path))
 
     def create(self, name: str = "") -> None:
-        """Makes the directory, or one in it, and those above it."""
-        self._fs.mkdirs(self._child(name))
+        """Makes the directory, or one in it, and those above it.
+
+        Raises:
+            RunError: (TRI602) where that is not allowed, or a file is in the way.
+        """
+        try:
+            why = "" if self._fs.mkdirs(self._child(name)) else "it is not allowed, or there is no such place"
+        except Py4JJavaError as e:
+            why = cause(e)
+        if why:
+            message = f"the output directory cannot be made: {why}"
+            raise RunError("TRI602", message, str(self._child(name)), "choose a directory that can be written to")
 
     def delete(self, name: str) -> None:
         """Removes one entry with everything below it, if it is there."""

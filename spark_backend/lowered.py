@@ -21,7 +21,7 @@ from tricel.compiler import (
     unparse,
 )
 
-from .engines import DEFAULT_ENGINE, Refusal, prepare
+from .engines import DEFAULT_ENGINE, ENGINES, Refusal, prepare
 from .layout import DEFAULT, Layout
 from .lower import Lowering
 from .reasons import NotNative
@@ -117,7 +117,10 @@ def lower_filter(
 
     Raises:
         CompileError: where neither Spark nor the engine can evaluate a conjunct, or the columns' types do not fit.
+        ValueError: where there is no such engine.
     """
+    if engine not in ENGINES:
+        raise ValueError(f"no such engine: {engine!r}; there are {', '.join(ENGINES)}")
     environment = layout.environment(checked.checked.environment)
     if environment != checked.checked.environment:
         checked = _rechecked(checked, environment)

@@ -42,6 +42,7 @@ from .delivery import (
     reserved,
     with_damage_left_out,
 )
+from .failure import RunError
 from .fanout.join import DELIVERED, ERRORED, OUTCOME, TRIGGER
 from .files import Directory
 from .outcomes import Judge
@@ -79,11 +80,15 @@ def run(
     few files however many triggers there are. With `overwrite` the leavings of an earlier run go first, and nothing else.
 
     Raises RunError: TRI602 when `out` is in use, be it by a run that has not ended, or a trigger's id cannot name a
-    directory, TRI603 for an evaluation error under "fail". A run that ends so, or in any exception, leaves nothing
+    directory, TRI603 for an evaluation error under "fail", TRI606 on Spark Connect, where there is no file system to
+    move what is staged in. A run that ends so, or in any exception, leaves nothing
     half-written.
     """
     if format not in FORMATS or on_error not in ON_ERROR or partition not in PARTITIONS:
         raise ValueError(f"no such format, on_error or partition: {format!r}, {on_error!r}, {partition!r}")
+    if not hasattr(spark, "_jsparkSession"):
+        help_ = "run it where the Spark driver is, through spark-submit or with --master; or only count, with --dry-run"
+        raise RunError("TRI606", "a run that writes does not run on Spark Connect", "run", help_)
     check_names(triggers, partition)
     found = FoundOnce(_tables(events), reserved(format, partition))
     found.tables()  # what cannot be read at all ends the run before an earlier one is removed

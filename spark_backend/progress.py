@@ -26,8 +26,8 @@ OnProgress: TypeAlias = Callable[[Progress], None]
 
 @contextmanager
 def watched(spark: SparkSession, step: str, tell: OnProgress | None, every: float = 0.2) -> Iterator[None]:
-    """Calls `tell` from a thread of its own while the body runs Spark jobs, and once at the end."""
-    if tell is None:
+    """Calls `tell` from a thread of its own while the body runs Spark jobs, and once at the end; not on Spark Connect."""
+    if tell is None or not hasattr(spark, "_jsparkSession"):
         yield
         return
     context = spark.sparkContext

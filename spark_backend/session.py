@@ -83,14 +83,26 @@ def start_session(
     have it at this path, and run theirs.
 
     Raises:
-        RunError: (TRI604) when no usable Java is found, before a JVM starts.
+        RunError: TRI604 when no usable Java is found, before a JVM starts; TRI606 when Spark does not start, or its
+            master or server cannot be had.
     """
     given = "PYSPARK_GATEWAY_PORT" in os.environ or bool(os.environ.get("SPARK_REMOTE"))
     if not given:
         java_version()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        return _session(master, dict(conf or {}), given, brief=brief)
+        return _started(master, dict(conf or {}), given, brief=brief)
+
+
+def _started(master: str | None, settings: dict[str, str], given: bool, *, brief: bool) -> SparkSession:
+    from .causes import SPARK_FAILURES, cause
+
+    try:
+        return _session(master, settings, given, brief=brief)
+    except SPARK_FAILURES as e:
+        where = master or os.environ.get("SPARK_REMOTE") or settings.get("spark.master", "the session")
+        help_ = "check --master, or what SPARK_REMOTE names"
+        raise RunError("TRI606", f"Spark does not start: {cause(e)}", where, help_) from e
 
 
 def _session(master: str | None, settings: dict[str, str], given: bool, *, brief: bool) -> SparkSession:

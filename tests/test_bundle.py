@@ -126,7 +126,8 @@ def test_what_is_not_installed_is_named(tmp_path: Path, monkeypatch: pytest.Monk
         ([], "give --out, or --environment"),
         (["--out", "tricel.whl"], "must end in '.zip'"),
         (["--environment", "environment.zip"], "must end in '.tar.gz'"),
-        (["--out", "b.zip", "--python", "python3"], "an absolute path"),
+        (["--out", "b.zip", "--python", "/usr/bin/python3"], "--python needs --environment"),
+        (["--environment", "b.tar.gz", "--python", "python3"], "an absolute path"),
         (["--out", "/nowhere/b.zip"], "error: No such file or directory: /nowhere/b.zip"),
     ],
 )

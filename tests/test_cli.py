@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,17 @@ def tricel(*arguments: str, given: str | bytes | None = None) -> Result:
         (["run", *RUN], None, 2, "give either --out"),
         (["run", *RUN, "--out", "o", "--checkpoint", "c"], None, 2, "--checkpoint needs --stream"),
         (["run", *RUN, "--out", "o", "--metrics-port", "0"], None, 2, "--metrics-port needs --stream"),
+        (["run", *RUN, "--out", ""], None, 2, "the path after --out is empty"),
+        (["run", "--triggers", TRIGGERS, "--events", "", "--dry-run"], None, 2, "the path after --events is empty"),
+        (["run", "--triggers", TRIGGERS, "--events", TRIGGERS, "--out", f"{TRIGGERS}/out"], None, 2, "TRI602"),
+        (["run", *RUN, "--out", "o", "--interval", "2"], None, 2, "--interval needs --stream"),
+        (["run", *RUN, "--out", "o", "--metrics-host", "::1"], None, 2, "--metrics-host needs --stream"),
+        (
+            ["run", *RUN, "--stream", "--out", "o", "--metrics-host", "::1"],
+            None,
+            2,
+            "--metrics-host needs --metrics-port",
+        ),
         (["run", *RUN, "--out", "o", "--namespace", "n"], None, 2, "--namespace needs --triggers cluster"),
         (["run", *RUN, "--stream"], None, 2, "--stream needs --out"),
         (["run", *RUN, "--stream", "--out", "o", "--events", "f"], None, 2, "from one place"),
@@ -83,3 +96,28 @@ def test_compile_as_json() -> None:
     shown = json.loads(tricel("compile", "--format", "json", TRIGGERS).stdout)
     assert 9 == len(shown)
     assert all(c["native"] and c["sql"] for trigger in shown for c in trigger["conjuncts"])
+
+
+INTERRUPTED = """
+import logging, sys
+from tricel.spark_backend import session
+
+def interrupted(*given, **more):
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        logging.exception("while sending command")
+        logging.getLogger("py4j.clientserver").error("gone", exc_info=True)
+        raise
+
+session.start_session = interrupted
+from tricel.cli import main
+main(sys.argv[1:])
+"""
+
+
+def test_an_interrupt_is_one_word() -> None:
+    """Spark's bridge to Java logs each exception on its way, with its traceback."""
+    command = [sys.executable, "-c", INTERRUPTED, "run", *RUN, "--dry-run"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (1, "", "Aborted!") == (done.returncode, done.stdout, done.stderr.strip())

@@ -19,6 +19,7 @@ PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-
 FOLDERS: dict[str, str] = PROJECT["tool"]["setuptools"]["package-dir"]
 SPARK_MODULES = frozenset(
     {
+        "causes",
         "columns",
         "delivery",
         "errored",

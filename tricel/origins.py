@@ -12,7 +12,7 @@ from tricel.spark_backend.streaming.origins import Loaded
 
 from .cluster_triggers import ClusterChoice
 from .trigger_watch import TriggerWatch
-from .triggers import manifest_files, read_triggers
+from .triggers import manifest_files, read_triggers, warning_of_none
 
 
 @dataclass
@@ -43,7 +43,8 @@ class FileOrigin:
             self._looks = looks
             return None
         # A file that changes while it is read has another look the next time.
-        loaded = Loaded(*read_triggers(self.paths, engine=self.engine))
+        triggers, diagnostics = read_triggers(self.paths, engine=self.engine)
+        loaded = Loaded(triggers, diagnostics + warning_of_none(triggers, diagnostics, self.paths))
         self._looks, self._content = looks, content
         return loaded
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+from contextlib import suppress
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
-from tricel.compiler import errors
+from tricel.compiler import CompileError, errors
 
 from .cluster_triggers import CLUSTER, ClusterChoice, chosen, read_cluster_triggers, selection_options
 from .exits import EXIT_FINDINGS, failed, guarded, print_diagnostics
 from .options import engine_option
 from .stream_command import StreamChoice, origin_of, run_stream_command
-from .triggers import STDIN, read_triggers
+from .triggers import STDIN, read_triggers, warning_of_none
 
 
 @click.command()
@@ -63,7 +66,7 @@ from .triggers import STDIN, read_triggers
     type=click.FloatRange(0),
     default=1.0,
     show_default=True,
-    help="With --stream: the least seconds from batch to batch.",
+    help="With --stream: the least seconds from batch to batch; --available-now waits for none.",
 )
 @click.option(
     "--metrics-port",
@@ -113,8 +116,11 @@ def run(
     choice = StreamChoice(
         checkpoint, available_now, max_files_per_batch, max_bytes_per_batch, interval, metrics_host, metrics_port
     )
+    if out == "" or "" in events:
+        raise click.UsageError(f"the path after --{'out' if out == '' else 'events'} is empty")
     if not stream:
         _only_with_stream(choice)
+        _without("--stream", "interval", "metrics_host")
         if (out is None) != dry_run:
             raise click.UsageError("give either --out with a folder or --dry-run")
         guarded(lambda: _run(triggers, source, events, out, format_, partition_by, on_error, overwrite, master, engine))
@@ -126,6 +132,8 @@ def run(
         raise click.UsageError("--stream looks at the triggers again: give files, a folder or 'cluster', not -")
     if max_files_per_batch and max_bytes_per_batch:
         raise click.UsageError("give either --max-files-per-batch or --max-bytes-per-batch")
+    if metrics_port is None:
+        _without("--metrics-port", "metrics_host")
 
     def command() -> int:
         done = run_stream_command(
@@ -158,6 +166,14 @@ def _only_with_stream(choice: StreamChoice) -> None:
             raise click.UsageError(f"--{name} needs --stream")
 
 
+def _without(missing: str, *options: str) -> None:
+    """Refuses options that do nothing without another one; each has a default, so being given is told by its source."""
+    context = click.get_current_context()
+    for name in options:
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise click.UsageError(f"--{name.replace('_', '-')} needs {missing}")
+
+
 def _run(
     triggers: tuple[str, ...],
     source: ClusterChoice | None,
@@ -174,16 +190,27 @@ def _run(
         compiled, diagnostics = read_cluster_triggers(source, engine=engine)
     else:
         compiled, diagnostics = read_triggers(triggers, engine=engine)
+        diagnostics += warning_of_none(compiled, diagnostics, triggers)
     print_diagnostics(diagnostics, "text", err=True)
     if errors(diagnostics):
         return EXIT_FINDINGS
     from tricel.spark_backend import pipeline
+    from tricel.spark_backend.causes import SPARK_FAILURES, run_ended
     from tricel.spark_backend.events import find_events
+    from tricel.spark_backend.failure import RunError
     from tricel.spark_backend.files import is_little
+    from tricel.spark_backend.layout import LayoutError
     from tricel.spark_backend.session import start_session
+    from tricel.spark_backend.streaming.sources import Files
 
     from .console import print_report, progress_bar
 
+    if out is not None and any(Files(path).holds(out) for path in events):
+        help_ = "choose one outside of the events, or of a name that begins with '_'"
+        raise RunError("TRI602", "the next run would read what this one writes", out, help_)
+    # An interrupt while Java is asked, and a Java that is gone, are exceptions that Spark's bridge logs with tracebacks,
+    # some of them by the root's logger.
+    logging.getLogger().addHandler(logging.NullHandler())
     spark = start_session(master, brief=is_little(events))
     try:
         with progress_bar() as progress:
@@ -202,8 +229,19 @@ def _run(
                     overwrite=overwrite,
                     progress=progress,
                 )
+    except CompileError as e:  # filters that do not fit a table's columns
+        print_diagnostics(e.diagnostics, "text", err=True)
+        return EXIT_FINDINGS
+    except LayoutError as e:
+        raise RunError("TRI601", f"this is no table of events: {e}", ", ".join(events)) from None
+    except ArithmeticError:
+        help_ = "an event file was changed while it was read; begin again"
+        raise RunError("TRI606", "the counts of the run do not add up", "run", help_) from None
+    except SPARK_FAILURES as e:
+        raise run_ended(e) from e
     finally:
-        spark.stop()
+        with suppress(*SPARK_FAILURES):  # Java may be gone
+            spark.stop()
     print_report(report)
     return 0
 
@@ -238,6 +276,8 @@ def _bundle(out: str | None, environment: str | None, python: str) -> int:
     for file, suffix in ((out, ".zip"), (environment, ".tar.gz")):
         if file and not file.endswith(suffix):
             raise click.UsageError(f"Spark tells what a file is by its name: '{file}' must end in '{suffix}'")
+    if python and not environment:
+        raise click.UsageError("--python needs --environment")
     if python and not python.startswith("/"):
         raise click.UsageError("--python needs an absolute path")
     try:

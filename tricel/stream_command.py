@@ -94,7 +94,7 @@ def run_stream_command(
     try:
         source = source_of(events, Rate(choice.files, choice.bytes))
         if isinstance(source, Files):
-            console.left_out(source.hidden())
+            console.left_out(source.hidden((out, choice.checkpoint or out)))
         options = Options(
             choice.checkpoint, format, on_error, partition, choice.available_now, choice.interval, overwrite
         )

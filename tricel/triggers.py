@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from tricel.compiler import (
     CompileError,
     Diagnostic,
     Environment,
+    Limits,
     Source,
     Trigger,
     check_translation,
@@ -19,6 +20,7 @@ from tricel.compiler import (
     errors,
     read_manifests,
 )
+from tricel.compiler.source import NOWHERE
 from tricel.spark_backend.engines import DEFAULT_ENGINE
 from tricel.spark_backend.lowered import CompiledFilter, lower_filter
 
@@ -50,22 +52,31 @@ class CompiledTrigger:
 
 
 def load_triggers(
-    *paths: str | Path, environment: Environment = CLOUD_EVENT, engine: str = DEFAULT_ENGINE
+    *paths: str | Path,
+    environment: Environment = CLOUD_EVENT,
+    engine: str = DEFAULT_ENGINE,
+    limits: Limits | None = None,
 ) -> tuple[CompiledTrigger, ...]:
     """Compiles every Trigger in the manifests: files, directories (`*.yaml *.yml *.json` below them), or `-` for stdin.
+
+    `limits`, when given, replaces the limits on each filter's size and estimated cost.
 
     Raises:
         CompileError: where any Trigger is wrong, with the diagnostics of all.
         OSError: where a path cannot be read.
     """
-    triggers, diagnostics = read_triggers(paths, environment=environment, engine=engine)
+    triggers, diagnostics = read_triggers(paths, environment=environment, engine=engine, limits=limits)
     if errors(diagnostics):
         raise CompileError(diagnostics)
     return triggers
 
 
 def read_triggers(
-    paths: Iterable[str | Path], *, environment: Environment = CLOUD_EVENT, engine: str = DEFAULT_ENGINE
+    paths: Iterable[str | Path],
+    *,
+    environment: Environment = CLOUD_EVENT,
+    engine: str = DEFAULT_ENGINE,
+    limits: Limits | None = None,
 ) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
     """The Triggers that compile, and every diagnostic."""
     manifests: list[Trigger] = []
@@ -74,28 +85,43 @@ def read_triggers(
         found, problems = read_manifests(source)
         manifests.extend(found)
         diagnostics.extend(problems)
-    return compile_manifests(manifests, diagnostics, environment=environment, engine=engine)
+    return compile_manifests(manifests, diagnostics, environment=environment, engine=engine, limits=limits)
 
 
 def compile_manifests(
-    manifests: Iterable[Trigger], before: Iterable[Diagnostic], *, environment: Environment, engine: str
+    manifests: Iterable[Trigger],
+    before: Iterable[Diagnostic],
+    *,
+    environment: Environment,
+    engine: str,
+    limits: Limits | None = None,
 ) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
     """The Triggers that compile, and every diagnostic, those from `before` first."""
     manifests = tuple(manifests)
     diagnostics = [*before, *duplicate_triggers(manifests)]
     compiled = []
     for manifest in manifests:
-        trigger, problems = _compile(manifest, environment, engine)
+        trigger, problems = _compile(manifest, environment, engine, limits or Limits())
         diagnostics.extend(problems)
         if trigger is not None:
             compiled.append(trigger)
     return tuple(compiled), tuple(diagnostics)
 
 
+def warning_of_none(
+    triggers: Sequence[CompiledTrigger], diagnostics: Sequence[Diagnostic], paths: Sequence[str]
+) -> tuple[Diagnostic, ...]:
+    """TRI607 where the manifests at the paths hold no Trigger, not even a wrong one."""
+    if triggers or errors(tuple(diagnostics)):
+        return ()
+    help_ = "check the path, and each manifest's apiVersion and kind"
+    return (Diagnostic("TRI607", "there is no Trigger here", Source("", ", ".join(paths)), NOWHERE, help_),)
+
+
 def _compile(
-    manifest: Trigger, environment: Environment, engine: str
+    manifest: Trigger, environment: Environment, engine: str, limits: Limits
 ) -> tuple[CompiledTrigger | None, tuple[Diagnostic, ...]]:
-    checked, diagnostics = check_translation(manifest.translation, environment)
+    checked, diagnostics = check_translation(manifest.translation, environment, limits=limits)
     if checked is None:
         return None, diagnostics
     try:

@@ -261,9 +261,16 @@ EVENTS = {
     ),
     "TRI606": Code(
         "error",
-        "a stream that cannot go on",
-        "Something that a stream needs is not there: a classic Spark session, a port, its triggers, space for what it "
-        "writes. A batch that was not committed is not counted, and the same command goes on with it.",
+        "a run that cannot go on",
+        "Something that a run needs is not there: Spark's master or its Java process, a file system, its triggers, space "
+        "for what it writes; for a stream also a classic Spark session, a port. A batch run leaves nothing half-written, "
+        "and begins anew. A batch of a stream that was not committed is not counted, and the same command goes on with it.",
+    ),
+    "TRI607": Code(
+        "warning",
+        "no triggers",
+        "The manifests hold no Trigger, so that nothing can be delivered. Objects of other kinds are skipped, and so are "
+        "files that are not called .yaml, .yml or .json.",
     ),
 }
 

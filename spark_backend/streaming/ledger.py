@@ -31,6 +31,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
+from tricel.compiler import CompileError
 
 from ..delivery import ERRORS, QUARANTINE, publish
 from ..failure import RunError
@@ -38,11 +39,12 @@ from ..fanout.join import DELIVERED
 from ..files import Directory
 from ..pipeline import IN_USE, OURS, REPORT, STAGING
 from ..reports import RunReport, StreamReport, added, empty_stream, run_report, stream_report
-from .sets import TriggerSet, ids_of, restored
+from .sets import TriggerSet, hash_of, ids_of, restored
 
 BATCHES, IDENTITY, CHECKPOINT = "batches", "stream.json", "_checkpoint"
 QUERY, SETS, INTENTS = "query", "sets", "intents"
 _READY = f"{STAGING}/ready.json"
+_RESTORE = "restore it, or overwrite the output and its checkpoint"
 _OF_A_STREAM = (*OURS, BATCHES, IDENTITY, CHECKPOINT)
 _OF_A_CHECKPOINT = (IDENTITY, QUERY, SETS, INTENTS)
 
@@ -75,12 +77,22 @@ class Ledger:
 
         Raises:
             RunError: (TRI606) where the set cannot be had any more.
+            CompileError: where this release refuses a filter of it.
         """
-        text = self.checkpoint.read(f"{INTENTS}/{batch}.json")
-        if text is None:
+        value = _value(self.checkpoint, f"{INTENTS}/{batch}.json")
+        if value is None:
             return None
-        hash_ = str(json.loads(text)["set"])
-        return current if hash_ == current.hash else restored(self._set(hash_))
+        hash_ = str(value["set"])
+        if hash_ == current.hash:
+            return current
+        text = self._set(hash_)
+        try:
+            return restored(text)
+        except CompileError:
+            raise
+        except ValueError as e:
+            help_ = "go on with the release of tricel that began the batch"
+            raise RunError("TRI606", f"this release cannot read {e}", self.checkpoint.path, help_) from None
 
     def begin(self, batch: int, set_: TriggerSet) -> None:
         """Writes down that a batch is judged by this set, and makes room for what it writes."""
@@ -119,13 +131,11 @@ class Ledger:
 
     def recover(self) -> None:
         """Finishes what an earlier process began to commit, and brings the account up to date."""
-        ready = self.out.read(_READY)
+        ready = _value(self.out, _READY)
         if ready is not None:
-            value = json.loads(ready)
-            self._publish(int(value["batch"]), str(value["attempt"]))
+            self._publish(int(ready["batch"]), str(ready["attempt"]))
         self.out.delete(STAGING)
-        while (text := self.out.read(f"{BATCHES}/{self.total.last + 1}.json")) is not None:
-            value = json.loads(text)
+        while (value := _value(self.out, f"{BATCHES}/{self.total.last + 1}.json")) is not None:
             set_ = str(value["set"])
             self._account(int(value["batch"]), run_report(value), set_, ids_of(self._set(set_)))
         for name in self.checkpoint.names(INTENTS) or ():
@@ -166,6 +176,8 @@ class Ledger:
         text = self.checkpoint.read(f"{SETS}/{hash_}.json")
         if text is None:
             raise RunError("TRI606", f"the checkpoint has lost the set of triggers {hash_[:12]}", self.checkpoint.path)
+        if hash_of(text) != hash_:
+            raise RunError("TRI606", f"the set of triggers {hash_[:12]} is damaged", self.checkpoint.path, _RESTORE)
         return text
 
 
@@ -213,21 +225,38 @@ def open_ledger(
         if had != now:
             help_ = f"go on with '{had}', or choose another output"
             raise RunError("TRI602", f"the stream in the output directory has another {what}", target.path, help_)
-    known = target.read(REPORT)
-    ledger = Ledger(target, memory, stream_report(json.loads(known)) if known else empty_stream(written["format"]))
+    ledger = Ledger(target, memory, _account_of(target) or empty_stream(written["format"]))
     ledger.recover()
     ledger.check()
     return ledger
 
 
 def _identity(directory: Directory) -> dict[str, Any] | None:
-    if directory.names() is None:
-        return None
-    text = directory.read(IDENTITY)
-    if text is None:
-        return None
-    value: dict[str, Any] = json.loads(text)
+    return None if directory.names() is None else _value(directory, IDENTITY)
+
+
+def _value(directory: Directory, name: str) -> dict[str, Any] | None:
+    """What a file of a stream holds, None where it is not there.
+
+    Raises:
+        RunError: (TRI606) where a machine that went down, or a hand, has damaged it.
+    """
+    try:
+        text = directory.read(name)
+        value = None if text is None else json.loads(text)
+    except ValueError:
+        value = ()
+    if value is not None and not isinstance(value, dict):
+        raise RunError("TRI606", f"the stream's '{name}' is damaged", directory.path, _RESTORE)
     return value
+
+
+def _account_of(target: Directory) -> StreamReport | None:
+    """The account of a stream, None where there is none that can be read: the batches have theirs."""
+    try:
+        return stream_report(json.loads(target.read(REPORT) or ""))
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return None
 
 
 def _new(target: Directory, memory: Directory, source: str, written: Mapping[str, str]) -> dict[str, Any]:

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tricel.compiler import CompileError, check_filter
+from tricel.compiler import CompileError, Limits, check_filter
 
 from ..delivery import Filter
 from ..lowered import CompiledFilter, lower_filter
 from ..outcomes import Judge
 
 _VERSION = 1
+_ACCEPTED = Limits(items=sys.maxsize, cost=sys.maxsize, built=sys.maxsize)
+"""What a filter was allowed when it was taken up, it is allowed again."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class TriggerSet:
     @cached_property
     def hash(self) -> str:
         """SHA-256 of the text, in hexadecimal: equal where the sets mean the same, written the same way."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        return hash_of(self.text)
 
     @cached_property
     def judge(self) -> Judge[Filter]:
@@ -58,6 +61,11 @@ def set_of(triggers: Sequence[Filter], on_error: str) -> TriggerSet:
     """The set of these triggers, in a run that does with errors what `on_error` says where a trigger says nothing."""
     chosen = (SetTrigger(t.id, t.compiled, t.on_error or on_error, t.destination) for t in triggers)
     return TriggerSet(tuple(sorted(chosen, key=lambda t: t.id)))
+
+
+def hash_of(text: str) -> str:
+    """The name of the set that a text was made of."""
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def ids_of(text: str) -> tuple[str, ...]:
@@ -77,7 +85,7 @@ def restored(text: str) -> TriggerSet:
         raise ValueError(f"a set of triggers of version {value.get('version')!r}")
     triggers = []
     for row in value["triggers"]:
-        checked, diagnostics = check_filter(row["cel"], label=row["id"])
+        checked, diagnostics = check_filter(row["cel"], label=row["id"], limits=_ACCEPTED)
         if checked is None:
             raise CompileError(diagnostics)
         lowered = lower_filter(checked, engine=row["engine"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Protocol
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
+from ..causes import SPARK_FAILURES, cause
 from ..delivery import EventTable, EventTables
 from ..events import EventFiles
 from ..failure import RunError
@@ -89,10 +91,11 @@ class Files:
         path = literal(self.name) if Path(self.path).exists() else self.path
         try:
             return spark.readStream.format("binaryFile").schema(_SCHEMA).options(**options).load(path).select("path")
-        except AnalysisException as e:
-            if e.getCondition() != "PATH_NOT_FOUND":
-                raise
-            raise RunError("TRI601", "no such folder", self.path, "make it, or check the path") from None
+        except SPARK_FAILURES as e:
+            if isinstance(e, AnalysisException) and e.getCondition() == "PATH_NOT_FOUND":
+                raise RunError("TRI601", "no such folder", self.path, "make it, or check the path") from None
+            help_ = "check the path, and that Spark has what its file system needs"
+            raise RunError("TRI601", f"this cannot be read: {cause(e)}", self.path, help_) from None
 
     def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> EventFiles:
         """What is in the batch's files, each kind by itself. Files whose names tell no format are told of, and left."""
@@ -101,9 +104,11 @@ class Files:
             observer.warned((found.warning,))
         return EventFiles(spark, found, apart=True)
 
-    def hidden(self) -> list[str]:
-        """Files there now that Spark passes over because of a name's beginning."""
-        return hidden_below([self.path])
+    def hidden(self, own: Collection[str] = ()) -> list[str]:
+        """Files there now that Spark passes over because of a name's beginning; not those below the places `own`."""
+        places = [Path(place).resolve() for place in own if "://" not in place]
+        found = hidden_below([self.path])
+        return [f for f in found if not any(Path(f).resolve().is_relative_to(p) for p in places)]
 
 
 @dataclass(frozen=True)
@@ -126,10 +131,10 @@ class Table:
         """The rows that are added."""
         try:
             rows = spark.readStream.options(**self.rate.options()).table(self.table)
-        except AnalysisException as e:
-            if e.getCondition() != "TABLE_OR_VIEW_NOT_FOUND":
-                raise
-            raise RunError("TRI601", "no such table", self.table, "check its name and the session's catalog") from None
+        except SPARK_FAILURES as e:
+            unknown = isinstance(e, AnalysisException) and e.getCondition() == "TABLE_OR_VIEW_NOT_FOUND"
+            message = "no such table" if unknown else f"this cannot be read: {cause(e)}"
+            raise RunError("TRI601", message, self.name, "check its name and the session's catalog") from None
         missing = [name for name in ("id", "source", "type") if name not in rows.columns]
         if missing:
             named = " and no ".join(repr(m) for m in missing)

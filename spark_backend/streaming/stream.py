@@ -8,12 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 from tricel.compiler import CompileError
 
+from ..causes import SPARK_FAILURES, stream_ended
 from ..delivery import FORMATS, ON_ERROR, PARTITIONS, Delivery, FoundOnce, check_names, refusal, reserved
 from ..failure import RunError
 from ..files import Directory
@@ -93,8 +94,8 @@ def run_stream(
             return stream.run(rows, stop)
     except LayoutError as e:
         raise RunError("TRI601", f"this is no table of events: {e}", source.name) from None
-    except (PySparkException, Py4JError, ConnectionError) as e:
-        raise stopped(e) from e
+    except SPARK_FAILURES as e:
+        raise stream_ended(e) from e
 
 
 def _check_apart(source: EventSource, out: str, checkpoint: str | None) -> None:
@@ -104,34 +105,15 @@ def _check_apart(source: EventSource, out: str, checkpoint: str | None) -> None:
             raise RunError("TRI602", "the stream would read what it writes", place, "choose one outside of the events")
 
 
-def stopped(e: Exception) -> RunError:
-    """What ended a stream, in one line: the innermost cause."""
-    help_ = "the batch is not counted; when the reason is gone, the same command goes on with it"
-    return RunError("TRI606", f"the stream cannot go on: {_cause(e)}", "run --stream", help_)
-
-
 def _told(e: BaseException) -> BaseException:
     """What is told of a batch's failure."""
     match e:
         case PySparkException() | Py4JError() | ConnectionError():
-            return stopped(e)
+            return stream_ended(e)
         case ArithmeticError():
             return RunError("TRI606", "the counts of a batch do not add up", "run --stream", _CHANGED)
         case _:
             return e
-
-
-def _cause(e: Exception) -> str:
-    if isinstance(e, ConnectionError | Py4JNetworkError):
-        return "Spark's Java process has ended"
-    said = next((line.strip() for line in str(e).splitlines() if line.strip()), type(e).__name__)
-    thrown: Any = getattr(e, "_origin", None) or getattr(e, "java_exception", None)
-    try:
-        while thrown is not None:
-            said, thrown = str(thrown.getMessage() or thrown.getClass().getName()), thrown.getCause()
-    except (Py4JError, ConnectionError):  # Java is gone
-        return said
-    return said.splitlines()[0]
 
 
 @dataclass
@@ -274,7 +256,7 @@ class _Stream:
             self.ledger.abandon()
             if refused is not None:
                 self.ledger.unbegin(refused)
-        except (PySparkException, Py4JError, ConnectionError):
+        except SPARK_FAILURES:
             return  # the same trouble; the next process clears it
 
     def _batch(self, frame: DataFrame, batch: int) -> None:

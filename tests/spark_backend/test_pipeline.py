@@ -206,9 +206,21 @@ def test_on_error_fail_ends_the_run_and_leaves_nothing(spark: SparkSession, even
     with pytest.raises(RunError) as e:
         run(spark, TRIGGERS, events, str(out), on_error="fail")
     assert "TRI603" == e.value.diagnostic.code
-    assert "the filter of trigger 'x: 100% {é}' cannot be evaluated on event '1'" == e.value.diagnostic.message
+    message = (
+        "the filter of trigger 'x: 100% {é}' cannot be evaluated on event '1': no such key: 'subject' in ce.subject"
+    )
+    assert message == e.value.diagnostic.message
     assert [] == list(out.iterdir())
     assert OUTCOMES[:2] == counts(run(spark, TRIGGERS[:2], events, str(out), on_error="fail"))
+
+
+@pytest.mark.spark
+def test_an_id_may_be_any_text_where_an_error_ends_the_run(spark: SparkSession, tmp_path: Path) -> None:
+    id_ = 'é"\n]:tricel-on-error-fail:["x","y","z",""]:tricel-on-error-fail'
+    frame = spark.createDataFrame([(id_, "s", "a")], "id STRING, source STRING, type STRING")
+    with pytest.raises(RunError) as e:
+        run(spark, TRIGGERS[2:], frame, str(tmp_path / "out"), on_error="fail")
+    assert f"cannot be evaluated on event '{id_}': no such key: 'subject' in" in e.value.diagnostic.message
 
 
 @pytest.mark.spark
@@ -487,6 +499,7 @@ def test_a_release_that_observes_twice_is_not_asked(
 ) -> None:
     """Where a plan has a shuffle, which the pairs of many triggers and a dry run have."""
     monkeypatch.setattr(delivery, "Observation", Twice)
+    monkeypatch.setattr(delivery, "release", lambda session: (4, 3))
     monkeypatch.setattr(delivery, "_MANY", 2)
     with pytest.raises(ArithmeticError):
         run(spark, TRIGGERS, events, str(tmp_path / "twice"))

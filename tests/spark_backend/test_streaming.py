@@ -44,7 +44,7 @@ from tricel.spark_backend.streaming.sets import restored, set_of
 from tricel.spark_backend.streaming.sources import EventSource, Files, Rate, Table, source_of
 from tricel.spark_backend.streaming.stream import Options, _Live, run_stream
 
-from tricel import load_triggers
+from tricel import Limits, load_triggers
 from tricel.origins import FileOrigin
 
 if TYPE_CHECKING:
@@ -549,10 +549,11 @@ def test_tables(place: Place) -> None:
         assert (4, sorted([*expected, ("a", "1")])) == (grown.read, table.pairs())
     finally:
         spark.sql("DROP TABLE streamed_events")
-    for source in (Files(str(place.root / "nowhere")), Table("nowhere")):
+    nowhere = Files(str(place.root / "nowhere")), Files("nosuch://x"), Table("nowhere"), Table("a b"), Table("")
+    for source in nowhere:
         with pytest.raises(RunError) as e:
             Place(spark, place.root / "no").stream(triggers, source=source)
-        assert "TRI601" == e.value.diagnostic.code
+        assert ("TRI601", True) == (e.value.diagnostic.code, bool(e.value.diagnostic.help))
 
 
 @pytest.mark.spark
@@ -665,6 +666,31 @@ def test_an_output_and_a_checkpoint_of_different_times(place: Place, lost: list[
 
 
 @pytest.mark.spark
+def test_files_of_a_stream_that_are_damaged(place: Place) -> None:
+    """As they may be after a machine went down: a stream's own are told of, and the account is made again."""
+    put(place.events, 2)
+    report = place.stream()
+    for damage in ("", "{", "{}", "\xff"):
+        (place.out / "report.json").write_text(damage, encoding="latin-1")
+        assert report == place.stream()
+    for name in ("stream.json", "_checkpoint/stream.json", "batches/1.json"):
+        path = place.out / name
+        whole = path.read_text()
+        if name.startswith("batches"):
+            (place.out / "report.json").unlink()
+        for damage in ("", "[]"):
+            path.write_text(damage)
+            with pytest.raises(RunError, match="is damaged") as e:
+                place.stream()
+            assert ("TRI606", True) == (e.value.diagnostic.code, bool(e.value.diagnostic.help))
+        path.write_text(whole)
+    (set_,) = (place.out / "_checkpoint" / "sets").iterdir()
+    set_.write_text(set_.read_text().replace("false", "true"))
+    with pytest.raises(RunError, match=r"the set of triggers \w+ is damaged"):
+        place.stream()
+
+
+@pytest.mark.spark
 def test_a_checkpoint_is_not_taken_from_a_stream_without_batches(place: Place) -> None:
     place.events.mkdir()
     checkpoint = str(place.root / "checkpoint")
@@ -738,6 +764,10 @@ def test_a_stream_does_not_read_what_it_writes(tmp_path: Path) -> None:
     }
     for (events, out), held in cases.items():
         assert held == Files(events).holds(out), (events, out)
+    for name in ("_out/0.json", "_other/0.json"):
+        (folder / name).parent.mkdir()
+        (folder / name).write_text("{}")
+    assert [str(folder / "_other" / "0.json")] == Files(str(folder)).hidden((f"{tmp_path}/link/_out", "s3://a/out"))
     for more in ({"out": f"{folder}/out"}, {"out": str(tmp_path / "out"), "checkpoint": f"{folder}/cp"}):
         given: Any = SimpleNamespace(_jsparkSession=None)
         options = Options(checkpoint=more.get("checkpoint"))
@@ -773,6 +803,7 @@ def test_files_are_compiled_when_their_content_changes(tmp_path: Path) -> None:
     changed = origin.poll()
     assert changed is not None
     assert ["false"] == [t.compiled.cel for t in changed.triggers]
+    assert () == changed.diagnostics
     file.write_text("[")
     broken = origin.poll()
     assert broken is not None
@@ -787,6 +818,9 @@ def test_files_are_compiled_when_their_content_changes(tmp_path: Path) -> None:
     nothing = FileOrigin([str(tmp_path)]).poll()
     assert nothing is not None
     assert [] == list(nothing.triggers)
+    for empty in (gone, nothing):
+        assert empty.sound
+        assert ["TRI607"] == [d.code for d in empty.diagnostics]
 
 
 def test_a_mounted_config_map_has_each_file_once(tmp_path: Path) -> None:
@@ -819,6 +853,16 @@ def test_a_set_is_the_same_after_it_was_stored() -> None:
     assert {"deliver", "fail"} == {t.on_error for t in again.triggers}
     with pytest.raises(ValueError, match="version 2"):
         restored('{"version": 2, "triggers": []}')
+
+
+def test_what_was_allowed_once_is_allowed_again(tmp_path: Path) -> None:
+    text = "data.a.all(x, data.b.all(y, data.c.all(z, x == y && y == z)))"
+    manifest = tmp_path / "costly.yaml"
+    manifest.write_text(MANIFEST.replace("NAME", "costly").replace("TEXT", text))
+    with pytest.raises(CompileError, match="TRI210"):
+        load_triggers(manifest)
+    set_ = set_of(load_triggers(manifest, limits=Limits(cost=10**12)), "drop")
+    assert set_.hash == restored(set_.text).hash
 
 
 def test_accounts_add_up() -> None:
