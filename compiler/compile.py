@@ -72,7 +72,7 @@ def check_filter(
     """
     if isinstance(filter_, str):
         source = Source(filter_, label)
-        expr, found = parse(source)
+        expr, found = parse(source, limits.text)
         if expr is not None:
             expr, found = expand_match(expr, source)
         return check_translation(Translation(expr, source, found, "cel"), environment, limits=limits)

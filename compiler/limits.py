@@ -20,8 +20,9 @@ MAX_NODES = 20_000
 class Limits:
     """What one filter may be, and the sizes that its cost is estimated from.
 
-    `text`, `depth` and `nodes` bound the expression (code points, levels, parts) and can only be made stricter than
-    their defaults, which keep the parser from recursing too far; `items` bounds one list or map written in it.
+    `text`, `depth` and `nodes` bound the expression (code points, levels, parts). The latter two can only be made
+    stricter than their defaults, which keep the parser from recursing too far. `items` bounds one list or map written in
+    it.
     `cost` bounds the estimated steps for one event, and `built` the characters and parts of one value that the filter
     makes from it. `assumed_payload`, `assumed_text` and `assumed_items` are the characters of one payload, of one
     string, and the elements of one list, where nothing more is known. They are not enforced on events.

@@ -83,10 +83,13 @@ _FLAT = {"||": disjunction, "&&": conjunction}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def parse(source: Source) -> tuple[Expr | None, tuple[Diagnostic, ...]]:
-    """The tree of a CEL expression, its nodes numbered from 1 with spans in the source; None when there is an error."""
-    if len(source.text) > MAX_TEXT:
-        message = f"the expression has {len(source.text):,} characters; at most {MAX_TEXT:,} are read"
+def parse(source: Source, most: int = MAX_TEXT) -> tuple[Expr | None, tuple[Diagnostic, ...]]:
+    """The tree of a CEL expression, its nodes numbered from 1 with spans in the source; None when there is an error.
+
+    `most` is how many characters are read.
+    """
+    if len(source.text) > most:
+        message = f"the expression has {len(source.text):,} characters; at most {most:,} are read"
         return None, (Diagnostic("TRI102", message, source, Span(0, 1)),)
     lone = _SURROGATE.search(source.text)
     if lone is not None:

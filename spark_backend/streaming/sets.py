@@ -16,8 +16,8 @@ from ..lowered import CompiledFilter, lower_filter
 from ..outcomes import Judge
 
 _VERSION = 1
-_ACCEPTED = Limits(items=sys.maxsize, cost=sys.maxsize, built=sys.maxsize)
-"""What a filter was allowed when it was taken up, it is allowed again."""
+_ACCEPTED = Limits(text=sys.maxsize, items=sys.maxsize, cost=sys.maxsize, built=sys.maxsize)
+"""What a filter was allowed when it was taken up, it is allowed again; as CEL it may be longer than it was written."""
 
 
 @dataclass(frozen=True)

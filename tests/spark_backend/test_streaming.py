@@ -865,6 +865,17 @@ def test_what_was_allowed_once_is_allowed_again(tmp_path: Path) -> None:
     assert set_.hash == restored(set_.text).hash
 
 
+def test_what_is_longer_as_cel_is_read_again(tmp_path: Path) -> None:
+    name = "averylongattribute20"
+    several = ",".join(f"{{prefix: {{{name}: v{i}}}}}" for i in range(1_800))
+    lines = ["apiVersion: eventing.knative.dev/v1", "kind: Trigger", "metadata: {name: long, namespace: ns}"]
+    lines += ["spec:", "  broker: default", f"  filters: [any: [{several}]]", "  subscriber: {uri: 'http://x'}"]
+    (tmp_path / "long.yaml").write_text("\n".join(lines))
+    set_ = set_of(load_triggers(tmp_path / "long.yaml"), "drop")
+    assert len(set_.triggers[0].compiled.cel) > 100_000
+    assert set_.hash == restored(set_.text).hash
+
+
 def test_accounts_add_up() -> None:
     first = RunReport(
         5, 1, 4, (("x", 1),), (TriggerCounts("a", 4, 1, 2, 1),), (ErrorCount("a", "e", "s", 1),), 2, ("a",), "jsonl"
