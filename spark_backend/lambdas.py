@@ -1,4 +1,4 @@
-"""The lambdas of an SQL text, and how many of them Spark's analyzer can give types to."""
+"""The lambdas of an SQL text, and how many of them Spark can give types to and compile."""
 
 from __future__ import annotations
 
@@ -11,18 +11,22 @@ MAX_LAMBDAS = 16
 """Lambdas in one another. Each doubles how often Spark asks for types: sixteen take it a second, twenty-four eleven."""
 MAX_ROUNDS = 80
 """Lambdas that wait for one another's types. Spark resolves one a round, and gives up after a hundred rounds."""
+MAX_IN_ALL = 300
+"""Lambdas in one conjunct. All of them are in one generated method: 350 take a gigabyte and ten seconds to compile."""
 TOO_MANY_LAMBDAS = "more lambdas in one another than Spark's analyzer takes"
 _SIGN = re.compile(r"'[^']*'|`(?:[^`]|``)*`|->|[()]")
 
 
 def refuse_unresolvable(texts: Sequence[str]) -> None:
-    """Looks at the lambdas of SQL texts.
+    """Looks at the lambdas of SQL texts that make one value.
 
     Raises:
-        NotNative: where the analyzer would give up on their types, or take too long.
+        NotNative: where the analyzer would give up on their types or take too long, or the compiler would.
     """
     if sum(text.count("->") for text in texts) <= MAX_LAMBDAS:
         return
+    if sum(sign.group() == "->" for text in texts for sign in _SIGN.finditer(text)) > MAX_IN_ALL:
+        raise NotNative("more lambdas than the JVM compiles in one method")
     rounds, nested = (max(counts) for counts in zip(*map(_rounds_and_nesting, texts), strict=True))
     if nested > MAX_LAMBDAS or rounds > MAX_ROUNDS:
         raise NotNative(TOO_MANY_LAMBDAS)

@@ -425,7 +425,10 @@ def test_what_a_turn_looks_for_in_the_event_is_guarded_where_spark_copies_it() -
         (listed(*["data.s + data.t"] * 26) + " == data.k", False),
         (listed(*(f'"com.acme.t{i}"' for i in range(1_000))) + ".exists(t, ce.type.startsWith(t))", True),
         (listed(*(f"data.a{i}" for i in range(350))) + '.exists(t, t == "a")', True),
-        (listed(*(f'data.?a{i}.orValue("x")' for i in range(350))) + ".exists(t, t == data.k)", True),
+        (listed(*(f'data.?a{i}.orValue("x")' for i in range(250))) + ".exists(t, t == data.k)", True),
+        (listed(*(f'data.?a{i}.orValue("x")' for i in range(350))) + ".exists(t, t == data.k)", False),
+        (" || ".join(f"data.a{i} == data.b{i}" for i in range(20)), True),
+        (" || ".join(f"data.a{i} == data.b{i}" for i in range(60)), False),
         ('"q" in ' + listed(*(f'data.?a{i}.orValue("x")' for i in range(1_000))), False),
         ('"q" in ' + listed(*(f'data.?a{i}.orValue("x")' for i in range(10))), True),
     ],
@@ -441,7 +444,7 @@ def test_as_many_lambdas_as_are_native_are_resolved(spark: SparkSession) -> None
     texts = [
         '"x" in ' + listed(*(f'data.?a{i}.orValue("x")' for i in range(14))),
         "data.l" + ".map(x, x + 1.0)" * 17 + ".exists(x, x > 18.0)",
-        listed(*(f'data.?a{i}.orValue("x")' for i in range(350))) + '.exists(t, t == "x")',
+        listed(*(f'data.?a{i}.orValue("x")' for i in range(250))) + '.exists(t, t == "x")',
         '{"a": data.s + "a", "b": data.?c.orValue("x")} == data.o && '
         + f"data.l.exists(x, {NUMBERS}.exists(q, x == q))",
     ]
