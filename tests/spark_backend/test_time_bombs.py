@@ -452,7 +452,7 @@ def test_as_many_lambdas_as_are_native_are_resolved(spark: SparkSession) -> None
     assert [] == [f.cel for f in filters.values() if f.residual]
     payload = json.dumps({"l": [1.0, 2.0], "s": "s", "o": {"a": "sa", "b": "x"}})
     frame = spark.createDataFrame([("1", payload)], "id STRING, data STRING")
-    assert [True] * len(texts) == [with_outcomes(frame, filters).first()[c] for c in filters]
+    assert [True] * len(texts) == [with_outcomes(frame, {c: f}).first()[c] for c, f in filters.items()]
 
 
 def test_what_each_turn_chooses_is_not_ranged_over_in_spark() -> None:
