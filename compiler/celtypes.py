@@ -75,6 +75,10 @@ JSON_LIST = list_of(JSON)
 JSON_MAP = map_of(STRING, JSON)
 JSON_KINDS = (NULL, BOOL, DOUBLE, STRING, JSON_LIST, JSON_MAP)
 NUMBERS = frozenset({INT, UINT, DOUBLE})
+SHORT = NUMBERS | {NULL, BOOL, TIMESTAMP, DURATION, TYPE}
+"""Types whose values take little room, whatever they are."""
+SCALARS = SHORT | {STRING, BYTES}
+"""Types whose values hold no others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,7 +59,6 @@ from .nodes import (
 from .source import Source
 
 _LIST, _MAP, _LOOP = 10, 30, 2
-_SCALARS = (t.BOOL, t.INT, t.UINT, t.DOUBLE, t.TIMESTAMP, t.DURATION, t.TYPE, t.NULL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +236,7 @@ class _Run:
             steps, extent = unknown(given, args)
         else:
             steps, extent = self._ruled(rule, given, args)
-        if self.types.get(e.id) in _SCALARS:
+        if self.types.get(e.id) in t.SHORT:
             extent = SCALAR
         return cost + Cost(0, capped(steps)), extent
 

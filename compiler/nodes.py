@@ -149,6 +149,10 @@ class MacroKind(StrEnum):
     OPT_FLAT_MAP = "optFlatMap"
 
 
+QUANTIFIERS = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE})
+"""The macros whose value is a bool."""
+
+
 @dataclass(frozen=True, slots=True)
 class Comprehension(Node):
     """`range.macro(variable, body)`, or `range.macro(variable, second, body)` with a variable for index and value.

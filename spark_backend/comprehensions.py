@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -46,9 +47,8 @@ def _guarded(lowering: Lowering, e: Comprehension, source: Sql, works: Sequence[
 
     def guarded(i: Sql) -> Sql:
         totals = ranges.Totals(lowering, e.range, i)
-        around, lowering.in_turns = lowering.in_turns, True  # what is in a range is looked at before the range is
-        tests = [test for work in works if (test := totals.within_bounds(work, scope))]
-        lowering.in_turns = around
+        with _in_turns(lowering):  # what is in a range is looked at before the range is
+            tests = [test for work in works if (test := totals.within_bounds(work, scope))]
         over = _over(lowering, e, i, scope)
         if not tests:
             return over
@@ -74,9 +74,16 @@ class _Each:
 
 
 def _over(lowering: Lowering, e: Comprehension, items: Sql, scope: dict[str, Sql]) -> Sql:
+    with _in_turns(lowering):
+        return _turns(lowering, e, items, scope)
+
+
+@contextmanager
+def _in_turns(lowering: Lowering) -> Iterator[None]:
+    """What is lowered meanwhile is within a macro. It ends where that is refused too: a walk may go on elsewhere."""
     around, lowering.in_turns = lowering.in_turns, True
     try:
-        return _turns(lowering, e, items, scope)
+        yield
     finally:
         lowering.in_turns = around
 

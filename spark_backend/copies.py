@@ -16,6 +16,7 @@ from tricel.compiler.check import Checked
 from tricel.compiler.functions import calls_that_give
 from tricel.compiler.nodes import (
     ADD,
+    QUANTIFIERS,
     Bind,
     Call,
     Comprehension,
@@ -35,8 +36,7 @@ from .reasons import NotNative
 _Path: TypeAlias = tuple[str, ...]
 _Held: TypeAlias = frozenset[_Path]
 """Values of the event, and elements, by the names and keys that lead there."""
-_SCALARS = frozenset({t.NULL, t.BOOL, t.INT, t.UINT, t.DOUBLE, t.STRING, t.BYTES, t.TIMESTAMP, t.DURATION, t.TYPE})
-_SCALAR_CALLS = calls_that_give(_SCALARS)
+_SCALAR_CALLS = calls_that_give(t.SCALARS)
 _NOTHING: _Held = frozenset()
 
 
@@ -107,8 +107,8 @@ class _Walk:
 
     def _unless_scalar(self, e: Expr, held: _Held) -> _Held:
         if isinstance(e, Comprehension):
-            return held if e.macro not in (MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE) else _NOTHING
-        if self._checked.types.get(e.id) in _SCALARS:
+            return _NOTHING if e.macro in QUANTIFIERS else held
+        if self._checked.types.get(e.id) in t.SCALARS:
             return _NOTHING
         scalar = isinstance(e, Call) and (e.function, e.target is not None) in _SCALAR_CALLS
         return _NOTHING if scalar else held

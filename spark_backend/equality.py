@@ -16,8 +16,7 @@ from .sql import Sql, boolean, deepest, joined, literal
 if TYPE_CHECKING:
     from .lower import Lowering
 
-_SCALARS = frozenset({t.NULL, t.BOOL, t.INT, t.UINT, t.DOUBLE, t.STRING, t.BYTES, t.TIMESTAMP, t.DURATION, t.TYPE})
-_SQL_SCALARS = _SCALARS - {t.UINT}
+_SQL_SCALARS = t.SCALARS - {t.UINT}
 EXACT_DOUBLE = 2**53
 """Ints up to this size, either sign, are doubles exactly."""
 
@@ -75,7 +74,7 @@ def _is_flat_map(v: Sql) -> bool:
     shape = v.shape
     if shape is None or shape.key is None or shape.value is None:
         return False
-    return cel_type(shape.key) == t.STRING and not shape.key.collated and cel_type(shape.value) in _SCALARS
+    return cel_type(shape.key) == t.STRING and not shape.key.collated and cel_type(shape.value) in t.SCALARS
 
 
 def _held(other: Sql, kind: str) -> str:
@@ -116,7 +115,7 @@ def _static_equals(a: Sql, b: Sql) -> Sql:
         raise NotNative("Spark has no unsigned 64-bit integer")
     if a.type == b.type == t.UINT:
         return literal(a.literal == b.literal, t.BOOL)
-    if a.type in _SCALARS or b.type in _SCALARS:
+    if a.type in t.SCALARS or b.type in t.SCALARS:
         present = [f"{x} IS NOT NULL" for x in (a, b) if x.literal is None and x.type != t.NULL]
         if not present:
             return literal(False, t.BOOL)

@@ -6,19 +6,20 @@ import os
 import re
 import uuid
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import unquote
 
-from py4j.protocol import Py4JError, Py4JJavaError  # type: ignore[import-untyped]
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 from pyspark.sql.types import StructType
 from tricel.compiler.diagnostics import Diagnostic
 
+from .causes import behind
 from .event_texts import canonical, in_a_list, parse_documents, parse_lines
 from .failure import RunError
 from .files import Inputs, find_inputs, literal, without_scheme
@@ -339,22 +340,11 @@ def _those_that_can_be_read(files: Sequence[str], read: Callable[[list[str]], T]
 
 def _read_failure(e: BaseException) -> str | None:
     """The file whose content made a query fail; None where it failed otherwise, or the file could not be had."""
-    causes = [str(e), *_causes(e)]
+    causes = [str(e), *behind(e, lambda thrown: thrown.toString())]
     found = next(filter(None, map(_READ_FAILURE.search, causes)), None)
     if found is None or any(map(_OUT_OF_REACH.match, causes[1:])):
         return None
     return found[1]
-
-
-def _causes(e: BaseException) -> Iterable[str]:
-    """Each of Java's exceptions behind one of Python's, as text; none where Java is not at hand."""
-    thrown: Any = getattr(e, "_origin", None) or getattr(e, "java_exception", None)
-    try:
-        while thrown is not None:
-            yield str(thrown.toString())
-            thrown = thrown.getCause()
-    except (Py4JError, OSError):  # Java is gone
-        return
 
 
 def _lost_rows(spark: SparkSession, files: Mapping[str, str]) -> DataFrame:

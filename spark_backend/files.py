@@ -19,8 +19,9 @@ from pyspark.sql import DataFrame, SparkSession
 from tricel.compiler.diagnostics import Diagnostic
 from tricel.compiler.source import NOWHERE, Source
 
-from .causes import cause
+from .causes import cause, unreadable
 from .failure import RunError
+from .frames import is_classic
 
 FORMATS = ("auto", "jsonl", "json", "parquet")
 _SUFFIXES = {"jsonl": ("jsonl", "ndjson", "txt"), "json": ("json",), "parquet": ("parquet",)}
@@ -177,8 +178,7 @@ def _listing(spark: SparkSession, wanted: list[str]) -> list[str]:
         missing = (e.getMessageParameters() or {}).get("path", ", ".join(wanted))
         raise RunError("TRI601", "no such file or directory", missing, "check the path") from None
     except Py4JJavaError as e:  # no such file system, a name or a glob that it does not take
-        help_ = "check the path, and that Spark has what its file system needs"
-        raise RunError("TRI601", f"this cannot be read: {cause(e)}", ", ".join(wanted), help_) from None
+        raise unreadable(e, ", ".join(wanted)) from None
 
 
 def _files_here(spark: SparkSession, found: DataFrame) -> list[str]:
@@ -187,7 +187,7 @@ def _files_here(spark: SparkSession, found: DataFrame) -> list[str]:
     Spark lists files without a byte and passes them over when it reads, so their sizes are asked for here; none where
     there is a file that is not on the driver's host.
     """
-    if not hasattr(spark, "_jsparkSession"):
+    if not is_classic(spark):
         return []
     uris = [without_scheme(uri) for uri in found.inputFiles()]
     if not all(uri.startswith("/") for uri in uris):

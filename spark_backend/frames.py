@@ -1,4 +1,4 @@
-"""Where a DataFrame's columns are, in the session that it belongs to."""
+"""Where a DataFrame's columns are, and what the session that it belongs to can do."""
 
 from __future__ import annotations
 
@@ -29,6 +29,11 @@ def layout_of(df: DataFrame, environment: Environment = CLOUD_EVENT) -> Layout:
 def release(spark: SparkSession) -> tuple[int, ...]:
     """The first two numbers of the version of the Spark that a session runs on."""
     return tuple(int(n) for n in re.findall(r"\d+", spark.version)[:2])
+
+
+def is_classic(spark: SparkSession) -> bool:
+    """Whether the session has its JVM at hand; on Spark Connect it has not."""
+    return hasattr(spark, "_jsparkSession")
 
 
 def takes_unpaired_surrogates(spark: SparkSession) -> bool:

@@ -12,6 +12,7 @@ from tricel.compiler.celtypes import CelType
 from tricel.compiler.check import Checked
 from tricel.compiler.nodes import (
     ADD,
+    QUANTIFIERS,
     Bind,
     Call,
     Comprehension,
@@ -32,8 +33,6 @@ MOST_COPIES = 50
 """Times that a value may be as large as the data that it is made of: fifty megabytes, for a payload of one."""
 _BOUNDED = 20
 """The same for a text that is looked at before it is made; with a payload of ten megabytes, its bound."""
-_SCALARS = frozenset({t.NULL, t.BOOL, t.INT, t.UINT, t.DOUBLE, t.TIMESTAMP, t.DURATION, t.TYPE})
-_TESTS = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE})
 
 
 def refuse_growth(checked: Checked, e: Expr) -> None:
@@ -72,7 +71,7 @@ class _Walk:
     def size(self, e: Expr, scope: Mapping[str, _Size], *, looped: bool) -> _Size:
         """The size of the value of `e`; `looped`: `e` is in a macro."""
         found = self._size(e, scope, looped)
-        if self._types.get(e.id) in _SCALARS:
+        if self._types.get(e.id) in t.SHORT:
             return _SMALL
         if max(found.whole, found.made) > MOST_COPIES:
             raise NotNative(f"what it makes may be more than {MOST_COPIES} times as large as the data")
@@ -117,7 +116,7 @@ class _Walk:
         if e.condition is not None:
             self.size(e.condition, inner, looped=True)
         made = self.size(e.body, inner, looped=True)
-        return _SMALL if e.macro in _TESTS else held if e.macro is MacroKind.FILTER else made
+        return _SMALL if e.macro in QUANTIFIERS else held if e.macro is MacroKind.FILTER else made
 
 
 def _made(size: float) -> _Size:

@@ -25,20 +25,20 @@ def refuse_unresolvable(texts: Sequence[str]) -> None:
     """
     if sum(text.count("->") for text in texts) <= MAX_LAMBDAS:
         return
-    if sum(sign.group() == "->" for text in texts for sign in _SIGN.finditer(text)) > MAX_IN_ALL:
+    in_all, rounds, nested = zip(*map(_counts, texts), strict=True)
+    if sum(in_all) > MAX_IN_ALL:
         raise NotNative("more lambdas than the JVM compiles in one method")
-    rounds, nested = (max(counts) for counts in zip(*map(_rounds_and_nesting, texts), strict=True))
-    if nested > MAX_LAMBDAS or rounds > MAX_ROUNDS:
+    if max(nested) > MAX_LAMBDAS or max(rounds) > MAX_ROUNDS:
         raise NotNative(TOO_MANY_LAMBDAS)
 
 
-def _rounds_and_nesting(text: str) -> tuple[int, int]:
-    """How many rounds the lambdas of an SQL text take to resolve, and how many there are in one another.
+def _counts(text: str) -> tuple[int, int, int]:
+    """How many lambdas an SQL text has, how many rounds they take to resolve, and how many there are in one another.
 
     A call's lambda waits for what it is given, and what is in the lambda waits for that.
     """
-    before, within, open_, nested = [0], [0], 0, 0
-    opened = [0]
+    in_all, open_, nested = 0, 0, 0
+    before, within, opened = [0], [0], [0]
     for found in _SIGN.finditer(text):
         match found.group():
             case "(":
@@ -49,6 +49,7 @@ def _rounds_and_nesting(text: str) -> tuple[int, int]:
                 within[-1] = max(within[-1], rounds)
                 open_ -= opened.pop()
             case "->":
+                in_all += 1
                 before[-1] += within[-1] + 1
                 within[-1] = 0
                 opened[-1] += 1
@@ -56,4 +57,4 @@ def _rounds_and_nesting(text: str) -> tuple[int, int]:
                 nested = max(nested, open_)
             case _:
                 pass
-    return before[0] + within[0], nested
+    return in_all, before[0] + within[0], nested

@@ -45,6 +45,7 @@ from .delivery import (
 from .failure import RunError
 from .fanout.join import DELIVERED, ERRORED, OUTCOME, TRIGGER
 from .files import Directory
+from .frames import is_classic
 from .outcomes import Judge
 from .progress import OnProgress, watched
 from .reports import ErrorCount, RunReport, TriggerCounts
@@ -86,7 +87,7 @@ def run(
     """
     if format not in FORMATS or on_error not in ON_ERROR or partition not in PARTITIONS:
         raise ValueError(f"no such format, on_error or partition: {format!r}, {on_error!r}, {partition!r}")
-    if not hasattr(spark, "_jsparkSession"):
+    if not is_classic(spark):
         help_ = "run it where the Spark driver is, through spark-submit or with --master; or only count, with --dry-run"
         raise RunError("TRI606", "a run that writes does not run on Spark Connect", "run", help_)
     check_names(triggers, partition)

@@ -11,6 +11,8 @@ from typing import TypeAlias
 
 from pyspark.sql import SparkSession
 
+from .frames import is_classic
+
 
 @dataclass(frozen=True, slots=True)
 class Progress:
@@ -27,7 +29,7 @@ OnProgress: TypeAlias = Callable[[Progress], None]
 @contextmanager
 def watched(spark: SparkSession, step: str, tell: OnProgress | None, every: float = 0.2) -> Iterator[None]:
     """Calls `tell` from a thread of its own while the body runs Spark jobs, and once at the end; not on Spark Connect."""
-    if tell is None or not hasattr(spark, "_jsparkSession"):
+    if tell is None or not is_classic(spark):
         yield
         return
     context = spark.sparkContext

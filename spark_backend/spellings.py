@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType
 
 from .files import literal
+from .frames import is_classic
 
 _TELLS = "spark.sql.caseSensitive"
 _ONE_NAME = "COLUMN_ALREADY_EXISTS"
@@ -109,7 +110,7 @@ def case_by_case(spark: SparkSession) -> Iterator[CaseByCase]:
 
     Servers of old releases make no copies.
     """
-    if hasattr(spark, "_jsparkSession"):
+    if is_classic(spark):
         java: Any = spark._jsparkSession.cloneSession()
         java.conf().set(_TELLS, "true")
 

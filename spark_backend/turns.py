@@ -56,7 +56,6 @@ MAX_WRITTEN = 10_000
 """Turns over lists written in the filter that may read anything: as many as one may be long, as if written out."""
 PART = 150
 """Characters that are read in the time in which Spark walks over one part of a list or map to compare it."""
-_SHORT = frozenset({t.NULL, t.BOOL, t.INT, t.UINT, t.DOUBLE, t.TIMESTAMP, t.DURATION, t.TYPE})
 
 
 class Use(StrEnum):
@@ -144,7 +143,7 @@ def names(e: Expr) -> frozenset[str]:
 
 _MOST_PUT = 200
 """Nodes of values that are put in the places of names, in one expression."""
-_SMALL = calls_that_give(_SHORT)
+_SMALL = calls_that_give(t.SHORT)
 """Calls, by name and whether they are methods, whose value is short whatever they are given."""
 _NOTHING = Lit(LitKind.NULL, None)
 
@@ -273,7 +272,7 @@ class _Walk:
             values = tuple(dict.fromkeys(_closed(item, scope) for item in e.items))
             return Loop(_NOTHING, variable, items=len(e.items)), _Meaning(values, of)
         e = _closed(e, scope)
-        items = len(children(e)) if isinstance(e, ListExpr) else len(e.entries) if isinstance(e, MapExpr) else None
+        items = len(e.items) if isinstance(e, ListExpr) else len(e.entries) if isinstance(e, MapExpr) else None
         return Loop(e, variable, next(iter(of), ""), items), _Meaning((Ident(variable),), frozenset({variable}))
 
     def _read(self, e: Expr, root: str, scope: _Scope, path: tuple[Loop, ...], use: Use) -> None:
@@ -360,7 +359,7 @@ def _root(e: Expr) -> str | None:
 
 def weight(v: Sql, use: Use) -> str:
     """How many characters a turn reads of a value, as SQL; empty for a value that is short whatever it is."""
-    if v.type in _SHORT:
+    if v.type in t.SHORT:
         return ""
     text = v.type in (t.STRING, t.BYTES)
     if text and use is Use.TESTED:

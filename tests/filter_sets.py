@@ -1,7 +1,8 @@
-"""Members of a set of filters, as a run and fan-out take them."""
+"""Members of a set of filters, as a run and fan-out take them, and their manifests."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from tricel.spark_backend.lowered import CompiledFilter
@@ -30,3 +31,15 @@ class Trigger:
     def compiled(self) -> CompiledFilter:
         """The filter."""
         return compile_filter(self.text)
+
+
+def trigger_yaml(name: str, text: str) -> str:
+    """A Trigger with a filter in CEL, as YAML."""
+    return f"""apiVersion: eventing.knative.dev/v1
+kind: Trigger
+metadata: {{name: {name}}}
+spec:
+  broker: default
+  filter: {{expression: {json.dumps(text)}}}
+  subscriber: {{uri: http://s}}
+"""

@@ -65,8 +65,7 @@ def run_stream_command(
     tell(loaded.diagnostics)
     if not loaded.sound:
         return False
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-
+    from tricel.spark_backend.causes import SPARK_FAILURES
     from tricel.spark_backend.session import start_session
     from tricel.spark_backend.streaming.metrics import Metrics
     from tricel.spark_backend.streaming.observers import Observer, several
@@ -103,7 +102,7 @@ def run_stream_command(
         tell(e.diagnostics)
         return False
     finally:
-        with suppress(Py4JError, ConnectionError):  # Java may have been killed
+        with suppress(*SPARK_FAILURES):  # Java may have been killed
             spark.stop()
         for number, handler in before.items():
             signal.signal(number, handler)

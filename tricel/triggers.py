@@ -20,6 +20,7 @@ from tricel.compiler import (
     errors,
     read_manifests,
 )
+from tricel.compiler.limits import DEFAULT
 from tricel.compiler.source import NOWHERE
 from tricel.spark_backend.engines import DEFAULT_ENGINE
 from tricel.spark_backend.lowered import CompiledFilter, lower_filter
@@ -55,11 +56,11 @@ def load_triggers(
     *paths: str | Path,
     environment: Environment = CLOUD_EVENT,
     engine: str = DEFAULT_ENGINE,
-    limits: Limits | None = None,
+    limits: Limits = DEFAULT,
 ) -> tuple[CompiledTrigger, ...]:
     """Compiles every Trigger in the manifests: files, directories (`*.yaml *.yml *.json` below them), or `-` for stdin.
 
-    `limits`, when given, replaces the limits on each filter's size and estimated cost.
+    `limits` bounds each filter's size and estimated cost.
 
     Raises:
         CompileError: where any Trigger is wrong, with the diagnostics of all.
@@ -76,7 +77,7 @@ def read_triggers(
     *,
     environment: Environment = CLOUD_EVENT,
     engine: str = DEFAULT_ENGINE,
-    limits: Limits | None = None,
+    limits: Limits = DEFAULT,
 ) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
     """The Triggers that compile, and every diagnostic."""
     manifests: list[Trigger] = []
@@ -94,14 +95,14 @@ def compile_manifests(
     *,
     environment: Environment,
     engine: str,
-    limits: Limits | None = None,
+    limits: Limits = DEFAULT,
 ) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
     """The Triggers that compile, and every diagnostic, those from `before` first."""
     manifests = tuple(manifests)
     diagnostics = [*before, *duplicate_triggers(manifests)]
     compiled = []
     for manifest in manifests:
-        trigger, problems = _compile(manifest, environment, engine, limits or Limits())
+        trigger, problems = _compile(manifest, environment, engine, limits)
         diagnostics.extend(problems)
         if trigger is not None:
             compiled.append(trigger)

@@ -11,6 +11,7 @@ from ..nodes import (
     CONDITIONAL,
     NOT,
     OR,
+    QUANTIFIERS,
     Bind,
     Call,
     Comprehension,
@@ -20,7 +21,6 @@ from ..nodes import (
     ListExpr,
     Lit,
     LitKind,
-    MacroKind,
     MapExpr,
     Select,
     children,
@@ -41,7 +41,7 @@ def is_bool(e: Expr) -> bool:
         case Call(function=function, target=target):
             return (function, target is not None) in _PREDICATES
         case Comprehension(macro=macro):
-            return macro in (MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE)
+            return macro in QUANTIFIERS
         case Bind(body=body):
             return is_bool(body)
         case _:

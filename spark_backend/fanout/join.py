@@ -164,10 +164,8 @@ class _Fan:
             open_ = self._narrow(judged.where(self._passing({_KEEP if mode == _FAIL else mode for mode in modes})))
             rest = programs.column(self.plan)
             if modes != {_DROP}:  # a column of its own: Spark loses others when it takes it out of a generator
-                open_, rest = (
-                    open_.withColumn(names.of("rest"), rest),
-                    F.col(names.of("value")) & F.col(names.of("rest")),
-                )
+                open_ = open_.withColumn(names.of("rest"), rest)
+                rest = F.col(names.of("value")) & F.col(names.of("rest"))
             judged = self._judged(open_, rest, once=modes != {_DROP})
         passed = judged.where(self._passing(modes))
         columns = [F.col(name(c)) for c in self.df.columns]

@@ -12,7 +12,7 @@ from typing import Protocol
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 
-from ..causes import SPARK_FAILURES, cause
+from ..causes import SPARK_FAILURES, cause, unreadable
 from ..delivery import EventTable, EventTables
 from ..events import EventFiles
 from ..failure import RunError
@@ -94,8 +94,7 @@ class Files:
         except SPARK_FAILURES as e:
             if isinstance(e, AnalysisException) and e.getCondition() == "PATH_NOT_FOUND":
                 raise RunError("TRI601", "no such folder", self.path, "make it, or check the path") from None
-            help_ = "check the path, and that Spark has what its file system needs"
-            raise RunError("TRI601", f"this cannot be read: {cause(e)}", self.path, help_) from None
+            raise unreadable(e, self.path) from None
 
     def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> EventFiles:
         """What is in the batch's files, each kind by itself. Files whose names tell no format are told of, and left."""

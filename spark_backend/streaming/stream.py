@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
@@ -18,6 +17,7 @@ from ..causes import SPARK_FAILURES, stream_ended
 from ..delivery import FORMATS, ON_ERROR, PARTITIONS, Delivery, FoundOnce, check_names, refusal, reserved
 from ..failure import RunError
 from ..files import Directory
+from ..frames import is_classic
 from ..layout import LayoutError
 from ..reports import StreamReport
 from .ledger import Ledger, open_ledger
@@ -79,7 +79,7 @@ def run_stream(
             go on no more. The batch that failed is not committed; the next stream begins with it.
         CompileError: where the triggers do not fit the events' columns.
     """
-    if not hasattr(spark, "_jsparkSession"):
+    if not is_classic(spark):
         help_ = "run it where the Spark driver is: with --master, or through spark-submit"
         raise RunError("TRI606", "a stream does not run on Spark Connect", "run --stream", help_)
     check_names(triggers.triggers, options.partition)
@@ -108,7 +108,7 @@ def _check_apart(source: EventSource, out: str, checkpoint: str | None) -> None:
 def _told(e: BaseException) -> BaseException:
     """What is told of a batch's failure."""
     match e:
-        case PySparkException() | Py4JError() | ConnectionError():
+        case Exception() if isinstance(e, SPARK_FAILURES):
             return stream_ended(e)
         case ArithmeticError():
             return RunError("TRI606", "the counts of a batch do not add up", "run --stream", _CHANGED)

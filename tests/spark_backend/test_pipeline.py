@@ -479,7 +479,7 @@ def test_a_file_that_is_out_of_reach_is_not_taken_for_a_damaged_one(
         report = dry_run(spark, [], events)
         assert 1 == report.malformed
         with monkeypatch.context() as patched:
-            patched.setattr("tricel.spark_backend.events._causes", lambda e: [OUT_OF_REACH])
+            patched.setattr("tricel.spark_backend.events.behind", lambda e, tell: [OUT_OF_REACH])
             with pytest.raises(Exception, match="FAILED_READ_FILE"):
                 dry_run(spark, [], events)
     assert CORRUPT == report.reasons[0][0] or DAMAGED_TABLE == report.reasons[0][0]

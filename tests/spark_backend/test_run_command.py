@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
+from filter_sets import trigger_yaml
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql.functions import pandas_udf
@@ -17,14 +18,6 @@ from tricel.cli import main
 
 pytestmark = pytest.mark.spark
 
-MANIFEST = """apiVersion: eventing.knative.dev/v1
-kind: Trigger
-metadata: {name: NAME}
-spec:
-  broker: default
-  filter: {expression: "TEXT"}
-  subscriber: {uri: http://s}
-"""
 EVENT = {"specversion": "1.0", "id": "1", "source": "s", "type": "a"}
 TABLES = {
     "unfit": "'1' AS id, 's' AS source, 'a' AS type, named_struct('n', 'text') AS data",
@@ -36,8 +29,8 @@ TABLES = {
 def place(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a trigger, events, tables that do not fit; commands take the session that is there, and leave it."""
     monkeypatch.setattr(SparkSession, "stop", lambda self: None)
-    (tmp_path / "trigger.yaml").write_text(MANIFEST.replace("NAME", "big").replace("TEXT", "data.n > 1.0"))
-    (tmp_path / "other.yaml").write_text(MANIFEST.replace("NAME", "x").replace("TEXT", "true").replace("Trig", "Trg"))
+    (tmp_path / "trigger.yaml").write_text(trigger_yaml("big", "data.n > 1.0"))
+    (tmp_path / "other.yaml").write_text(trigger_yaml("x", "true").replace("Trig", "Trg"))
     (tmp_path / "events.jsonl").write_text(json.dumps(EVENT) + "\n")
     for name, columns in TABLES.items():
         spark.sql(f"SELECT {columns}").write.parquet(str(tmp_path / name))

@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from filter_sets import trigger_yaml
 
 pytest.importorskip("pyspark")
 
@@ -32,14 +33,6 @@ TOOL = Path(sys.executable).parent / "tricel"
 TIMEOUT = 200
 """Seconds, far more than a stream takes on a machine that does nothing else."""
 FILES, EACH = 30, 50
-MANIFEST = """apiVersion: eventing.knative.dev/v1
-kind: Trigger
-metadata: {name: NAME}
-spec:
-  broker: default
-  filter: {expression: "TEXT"}
-  subscriber: {uri: http://s}
-"""
 FILTERS = {
     "all": "true",
     "none": "false",
@@ -84,7 +77,7 @@ class Place:
         (self.root / "in").mkdir(parents=True)
         self.triggers.mkdir()
         for name, text in FILTERS.items():
-            (self.triggers / f"{name}.yaml").write_text(MANIFEST.replace("NAME", name).replace("TEXT", text))
+            (self.triggers / f"{name}.yaml").write_text(trigger_yaml(name, text))
         events: dict[int, bool] = {}
         malformed = 0
         for i in range(FILES):

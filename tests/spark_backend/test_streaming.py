@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from filter_sets import Trigger
+from filter_sets import Trigger, trigger_yaml
 
 pytest.importorskip("pyspark")
 
@@ -54,14 +54,6 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 TRIGGERS = [Trigger("even", "int(data.n) % 2 == 0"), Trigger("big/ones", "data.n >= 20"), Trigger("none", "false")]
-MANIFEST = """apiVersion: eventing.knative.dev/v1
-kind: Trigger
-metadata: {name: NAME}
-spec:
-  broker: default
-  filter: {expression: 'TEXT'}
-  subscriber: {uri: http://s}
-"""
 
 
 def event(number: int, **more: object) -> str:
@@ -418,7 +410,7 @@ def test_a_batch_is_judged_again_by_the_set_it_was_begun_with(place: Place, monk
 
 
 def manifest(path: Path, name: str, text: str) -> None:
-    path.write_text(MANIFEST.replace("NAME", name).replace("TEXT", text))
+    path.write_text(trigger_yaml(name, text))
 
 
 @pytest.mark.spark
@@ -858,7 +850,7 @@ def test_a_set_is_the_same_after_it_was_stored() -> None:
 def test_what_was_allowed_once_is_allowed_again(tmp_path: Path) -> None:
     text = "data.a.all(x, data.b.all(y, data.c.all(z, x == y && y == z)))"
     manifest = tmp_path / "costly.yaml"
-    manifest.write_text(MANIFEST.replace("NAME", "costly").replace("TEXT", text))
+    manifest.write_text(trigger_yaml("costly", text))
     with pytest.raises(CompileError, match="TRI210"):
         load_triggers(manifest)
     set_ = set_of(load_triggers(manifest, limits=Limits(cost=10**12)), "drop")

@@ -86,7 +86,6 @@ RUN = f"""
 import json, resource, sys
 resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 from tricel.compiler import check_filter
-from tricel.compiler.interpreter.work import making, reading
 from tricel.spark_backend.engines import DEFAULT_ENGINE, OWN_ENGINE, Failure, prepare
 {DATA}
 for text in json.load(sys.stdin):
@@ -262,7 +261,7 @@ def test_macros_in_one_another_are_bounded_in_spark_too(spark: SparkSession) -> 
         text = "a" * 20 * n
         payload = {
             "l": numbers, "m": {f"k{i}": 1 for i in range(n)}, "ll": [[1.0] * 10] * n, "k": "?", "s": text,
-            "w": [f"w{i}" for i in range(n)], "b": [numbers], "c": [numbers], "few": [[text]] * 10,
+            "w": [f"w{i}" for i in range(n)], "b": [numbers], "c": [numbers], "few": [[text]] * 30,
             "o": {"items": numbers, "s": [text]}, "sq": [numbers[: n // 10]] * 25,
             "o2": [{"s": text, "k": "?", "items": numbers, "texts": ["a"] * n}] * 2,
         }  # fmt: skip
