@@ -55,10 +55,12 @@ from .nodes import (
     Message,
     Select,
     children,
+    walk,
 )
 from .source import Source
 
 _LIST, _MAP, _LOOP = 10, 30, 2
+_LOOPS = "nest fewer comprehensions, or bound what they go over: comprehensions in one another multiply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,8 @@ def over_limit(checked: Checked, source: Source, limits: Limits = DEFAULT) -> tu
     found = estimate(checked, limits)
     if found.cost.max > limits.cost:
         message = f"the filter may take {_shown(found.cost.max)} steps for one event; the limit is {limits.cost:,}"
-        help_ = "nest fewer comprehensions, or bound what they go over: comprehensions in one another multiply"
+        loops = any(isinstance(node, Comprehension) for node in walk(found.dearest))
+        help_ = _LOOPS if loops else "look at fewer or shorter values, or allow it a higher limit"
         return (Diagnostic("TRI210", message, source, found.dearest.span, help_),)
     if found.built > limits.built:
         message = f"the filter may build a value of {_shown(found.built)} characters; the limit is {limits.built:,}"

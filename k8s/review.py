@@ -13,6 +13,7 @@ from typing import Any
 from tricel.compiler import (
     CompileError,
     Diagnostic,
+    Limits,
     Severity,
     Source,
     Span,
@@ -24,6 +25,7 @@ from tricel.compiler import (
     read_object,
 )
 from tricel.compiler.diagnostics import as_admission
+from tricel.compiler.limits import DEFAULT
 from tricel.spark_backend.lowered import lower_filter
 
 VERSION = "admission.k8s.io/v1"
@@ -105,17 +107,19 @@ def read_request(body: object) -> Request:
     )
 
 
-def review(body: object, *, features: frozenset[str] = frozenset()) -> dict[str, Any]:
+def review(body: object, *, features: frozenset[str] = frozenset(), limits: Limits = DEFAULT) -> dict[str, Any]:
     """The answer to an AdmissionReview. `features` names the optional Knative features that are on.
+
+    `limits` bounds each filter's size and estimated cost.
 
     Raises:
         NotAReviewError: where the body is not one that can be answered.
     """
     request = read_request(body)
-    return answer(request, judge(request, features=features))
+    return answer(request, judge(request, features=features, limits=limits))
 
 
-def judge(request: Request, *, features: frozenset[str] = frozenset()) -> Verdict:
+def judge(request: Request, *, features: frozenset[str] = frozenset(), limits: Limits = DEFAULT) -> Verdict:
     """Whether the object may be written."""
     if request.operation == DELETE or request.subresource == "status":
         return Verdict(())
@@ -128,7 +132,7 @@ def judge(request: Request, *, features: frozenset[str] = frozenset()) -> Verdic
         return Verdict(found)
     if request.operation == UPDATE:
         found += _changes(request, trigger, features)
-    return Verdict(found + _filter_problems(trigger))
+    return Verdict(found + _filter_problems(trigger, limits))
 
 
 def answer(request: Request, verdict: Verdict) -> dict[str, Any]:
@@ -188,9 +192,9 @@ def _changes(request: Request, trigger: Trigger, features: frozenset[str]) -> tu
     )
 
 
-def _filter_problems(trigger: Trigger) -> tuple[Diagnostic, ...]:
+def _filter_problems(trigger: Trigger, limits: Limits) -> tuple[Diagnostic, ...]:
     """The diagnostics of the filter, and a warning for each part that does not run natively."""
-    checked, found = check_translation(trigger.translation)
+    checked, found = check_translation(trigger.translation, limits=limits)
     if checked is None:
         return found
     try:

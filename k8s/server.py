@@ -25,6 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from aiohttp import web
+from tricel.compiler import Limits
+from tricel.compiler.limits import DEFAULT
 
 from .metrics import CONTENT_TYPE, Metrics
 from .review import NotAReviewError
@@ -51,6 +53,7 @@ class Options:
     host: str = "0.0.0.0"
     port: int = 8443
     features: frozenset[str] = frozenset()
+    limits: Limits = DEFAULT
     largest: int = 8 * 2**20
     idle: float = 100.0
     read: float = 5.0
@@ -78,7 +81,7 @@ class Webhook:
         self.ending = False
         self._busy = 0
         self._arriving = 0
-        self._workers = Workers(options.workers, options.features, options.review)
+        self._workers = Workers(options.workers, options.features, options.limits, options.review)
         self._note_certificate()
 
     def application(self) -> web.Application:

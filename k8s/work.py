@@ -8,7 +8,7 @@ import signal
 from dataclasses import dataclass, field
 from typing import Any
 
-from tricel.compiler import Diagnostic, Source, Span
+from tricel.compiler import Diagnostic, Limits, Source, Span
 from tricel.compiler.trigger_fields import TRICEL_GROUP
 
 from .mutate import patched
@@ -43,7 +43,7 @@ def prepare() -> None:
     gc.freeze()
 
 
-def answered(path: str, body: bytes, features: frozenset[str]) -> Answer:
+def answered(path: str, body: bytes, features: frozenset[str], limits: Limits) -> Answer:
     """The answer to a body that was sent to `/validate` or `/mutate`.
 
     Raises:
@@ -52,7 +52,7 @@ def answered(path: str, body: bytes, features: frozenset[str]) -> Answer:
     request = _read(body)
     if path == MUTATE:
         return Answer(_encoded(patched(request)), "answered", _fields(request))
-    return _judged(request, judge(request, features=features))
+    return _judged(request, judge(request, features=features, limits=limits))
 
 
 def unfinished(path: str, body: bytes, seconds: float) -> Answer:

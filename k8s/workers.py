@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, BinaryIO
 
+from tricel.compiler import Limits
+
 from .review import NotAReviewError
 from .work import Answer, answered, prepare
 
@@ -60,10 +62,11 @@ class _Job:
 class Workers:
     """So many processes, and the reviews that wait for one of them. For one event loop."""
 
-    def __init__(self, count: int, features: frozenset[str], seconds: float) -> None:
+    def __init__(self, count: int, features: frozenset[str], limits: Limits, seconds: float) -> None:
         """`seconds` is what a review may take, the wait for a worker included."""
         self.count = count
         self.features = features
+        self.limits = limits
         self.seconds = seconds
         self._idle: deque[_Worker] = deque()
         self._waiting: deque[_Job] = deque()
@@ -111,7 +114,7 @@ class Workers:
             ours, theirs = socket.socketpair()
             ours.setblocking(False)
             with theirs:
-                process = self._context.Process(target=_work, args=(theirs, self.features), daemon=True)
+                process = self._context.Process(target=_work, args=(theirs, self.features, self.limits), daemon=True)
                 process.start()
             worker = _Worker(self, process, loop.create_future())
             self._all.add(worker)
@@ -210,7 +213,7 @@ def _itself(worker: _Worker) -> _Worker:
     return worker
 
 
-def _work(connection: socket.socket, features: frozenset[str]) -> None:
+def _work(connection: socket.socket, features: frozenset[str], limits: Limits) -> None:
     """A worker's life: until its server is gone."""
     prepare()
     with connection, connection.makefile("rb") as messages:
@@ -219,7 +222,7 @@ def _work(connection: socket.socket, features: frozenset[str]) -> None:
             path, body = pickle.loads(message)
             found: Answer | NotAReviewError
             try:
-                found = answered(path, body, features)
+                found = answered(path, body, features, limits)
             except NotAReviewError as e:
                 found = e
             _send(connection, found)

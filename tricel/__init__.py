@@ -13,6 +13,7 @@ except ModuleNotFoundError as e:
     raise ImportError("tricel is not installed: run `make demo` or `make dev` in the checkout") from e
 
 from tricel.compiler import CLOUD_EVENT, CompileError, Diagnostic, Environment, Limits, check_filter
+from tricel.compiler.limits import DEFAULT
 from tricel.spark_backend.engines import DEFAULT_ENGINE
 from tricel.spark_backend.lowered import CompiledFilter, Conjunct, lower_filter
 
@@ -38,17 +39,17 @@ def compile_filter(
     *,
     engine: str = DEFAULT_ENGINE,
     label: str = "<filter>",
-    limits: Limits | None = None,
+    limits: Limits = DEFAULT,
 ) -> CompiledFilter:
     """Compiles a filter: CEL text, or a mapping as in a Trigger (`attributes`, `expression`, `filters`, `exact`, ...).
 
-    `engine` names what evaluates the parts that Spark cannot; `label` names the text in diagnostics. `limits`, when given,
-    replaces the limits on the filter's size and estimated cost.
+    `engine` names what evaluates the parts that Spark cannot; `label` names the text in diagnostics. `limits` bounds
+    the filter's size and estimated cost.
 
     Raises:
         CompileError: where the filter is wrong, with every diagnostic.
     """
-    checked, diagnostics = check_filter(filter_, environment, label=label, limits=limits or Limits())
+    checked, diagnostics = check_filter(filter_, environment, label=label, limits=limits)
     if checked is None:
         raise CompileError(diagnostics)
     return lower_filter(checked, engine=engine)

@@ -10,9 +10,11 @@ from pathlib import Path
 
 import click
 
+from tricel.compiler import Limits
 from tricel.compiler.trigger_fields import CROSS_NAMESPACE
 
 from .exits import failed
+from .options import limit_option
 
 
 @click.command()
@@ -42,6 +44,7 @@ def crd(policy: bool) -> None:
     type=click.Choice([CROSS_NAMESPACE]),
     help="A Knative feature that is on in the cluster.",
 )
+@limit_option
 @click.option("--drain", default=5.0, show_default=True, help="Seconds to go on serving after SIGTERM.")
 @click.option("--concurrency", default=128, show_default=True, help="Reviews at once; more are answered with 503.")
 @click.option("--workers", type=click.IntRange(1), help="Processes that review; one for each core, at most 4.")
@@ -58,6 +61,7 @@ def webhook(
     host: str,
     port: int,
     features: tuple[str, ...],
+    limits: Limits,
     drain: float,
     concurrency: int,
     workers: int | None,
@@ -82,6 +86,7 @@ def webhook(
         host=host,
         port=port,
         features=frozenset(features),
+        limits=limits,
         largest=max_body,
         review=review_timeout,
         read=body_timeout,

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from tricel.compiler import CLOUD_EVENT, Diagnostic, Environment, Trigger, errors, field_of, read_object
+from tricel.compiler import CLOUD_EVENT, Diagnostic, Environment, Limits, Trigger, errors, field_of, read_object
+from tricel.compiler.limits import DEFAULT
 from tricel.compiler.trigger_fields import TRICEL_GROUP
 from tricel.spark_backend.engines import DEFAULT_ENGINE
 
@@ -87,6 +88,7 @@ def read_cluster_triggers(
     *,
     environment: Environment = CLOUD_EVENT,
     engine: str = DEFAULT_ENGINE,
+    limits: Limits = DEFAULT,
     report: bool = False,
     events: bool = False,
 ) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
@@ -101,17 +103,21 @@ def read_cluster_triggers(
     cluster, selection = choice.connect()
     objects = cluster.read(selection)
     for value in objects if report or events else ():
-        _, found = compile_objects([value], environment=environment, engine=engine)
+        _, found = compile_objects([value], environment=environment, engine=engine, limits=limits)
         now = datetime.now(UTC)
         if report and str(value["apiVersion"]).startswith(f"{TRICEL_GROUP}/"):
             cluster.report(value, condition(value, found, now))
         if events and errors(found):
             cluster.tell(value, REFUSED, AUDIT, _summaries(found), now)
-    return compile_objects(objects, environment=environment, engine=engine)
+    return compile_objects(objects, environment=environment, engine=engine, limits=limits)
 
 
 def compile_objects(
-    objects: Iterable[Mapping[str, Any]], *, environment: Environment = CLOUD_EVENT, engine: str = DEFAULT_ENGINE
+    objects: Iterable[Mapping[str, Any]],
+    *,
+    environment: Environment = CLOUD_EVENT,
+    engine: str = DEFAULT_ENGINE,
+    limits: Limits = DEFAULT,
 ) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
     """Kubernetes objects as compiled Triggers, and every diagnostic. A source is named `cluster/namespace/name`."""
     from tricel.k8s.cluster import without_bookkeeping
@@ -124,7 +130,7 @@ def compile_objects(
         found, problems = read_object(without_bookkeeping(value), label)
         manifests.extend(found)
         diagnostics.extend(problems)
-    return compile_manifests(manifests, diagnostics, environment=environment, engine=engine)
+    return compile_manifests(manifests, diagnostics, environment=environment, engine=engine, limits=limits)
 
 
 def condition(value: Mapping[str, Any], found: Iterable[Diagnostic], now: datetime) -> dict[str, Any]:

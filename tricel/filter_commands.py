@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from tricel.compiler import CODES, CompileError, Diagnostic, errors
+from tricel.compiler import CODES, CompileError, Diagnostic, Limits, errors
 from tricel.compiler.diagnostics import Severity
 
 from .cluster_triggers import ClusterChoice, chosen, cluster_options, read_cluster_triggers
 from .exits import EXIT_FAILURE, EXIT_FINDINGS, guarded, print_diagnostics
-from .options import engine_option
+from .options import engine_option, limit_option
 
 
 @click.command()
@@ -23,8 +23,15 @@ from .options import engine_option
 @click.option("--plan", is_flag=True, help="Show how a run evaluates all the filters together, and why.")
 @cluster_options
 @engine_option
+@limit_option
 def compile(  # noqa: A001
-    paths: tuple[str, ...], expression: str | None, format_: str, plan: bool, engine: str, **cluster: Any
+    paths: tuple[str, ...],
+    expression: str | None,
+    format_: str,
+    plan: bool,
+    engine: str,
+    limits: Limits,
+    **cluster: Any,
 ) -> None:
     """Show the CEL and the Spark SQL that filters become. Spark is not started.
 
@@ -42,13 +49,18 @@ def compile(  # noqa: A001
     """
     if plan and format_ != "sql":
         raise click.UsageError("--plan is text: leave out --format")
-    guarded(lambda: _compile(paths, expression, "plan" if plan else format_, engine, chosen(cluster)))
+    guarded(lambda: _compile(paths, expression, "plan" if plan else format_, engine, limits, chosen(cluster)))
 
 
 def _compile(
-    paths: tuple[str, ...], expression: str | None, format_: str, engine: str, cluster: ClusterChoice | None
+    paths: tuple[str, ...],
+    expression: str | None,
+    format_: str,
+    engine: str,
+    limits: Limits,
+    cluster: ClusterChoice | None,
 ) -> int:
-    named, diagnostics = _filters(paths, expression, engine, cluster)
+    named, diagnostics = _filters(paths, expression, engine, limits, cluster)
     print_diagnostics(diagnostics, "text", err=True)
     from tricel.spark_backend.preview import as_json, planned, preview
 
@@ -84,6 +96,7 @@ def _compile(
 )
 @cluster_options
 @engine_option
+@limit_option
 def lint(
     paths: tuple[str, ...],
     expression: str | None,
@@ -92,6 +105,7 @@ def lint(
     write_status: bool,
     write_events: bool,
     engine: str,
+    limits: Limits,
     **cluster: Any,
 ) -> None:
     """Report everything that is wrong with filters, each with its place and how to mend it.
@@ -103,7 +117,9 @@ def lint(
       tricel lint --format github triggers/ more.yaml
       tricel lint --triggers cluster --namespace shop
     """
-    guarded(lambda: _lint(paths, expression, format_, strict, engine, chosen(cluster), write_status, write_events))
+    guarded(
+        lambda: _lint(paths, expression, format_, strict, engine, limits, chosen(cluster), write_status, write_events)
+    )
 
 
 def _lint(
@@ -112,6 +128,7 @@ def _lint(
     format_: str,
     strict: bool,
     engine: str,
+    limits: Limits,
     cluster: ClusterChoice | None,
     write_status: bool,
     write_events: bool,
@@ -119,7 +136,7 @@ def _lint(
     for option, given in (("--write-status", write_status), ("--write-events", write_events)):
         if given and cluster is None:
             raise click.UsageError(f"{option} needs --triggers cluster")
-    named, diagnostics = _filters(paths, expression, engine, cluster, report=write_status, events=write_events)
+    named, diagnostics = _filters(paths, expression, engine, limits, cluster, report=write_status, events=write_events)
     print_diagnostics(diagnostics, format_)
     bad = sum(d.severity is Severity.ERROR for d in diagnostics)
     warned = len(diagnostics) - bad
@@ -132,7 +149,8 @@ def _lint(
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("-e", "--expression", metavar="CEL", help="A CEL expression instead of manifests.")
 @engine_option
-def evaluate(paths: tuple[str, ...], expression: str | None, engine: str) -> None:
+@limit_option
+def evaluate(paths: tuple[str, ...], expression: str | None, engine: str, limits: Limits) -> None:
     """Print the events on standard input that match; the counts go to standard error. Spark is not started.
 
     Standard input is JSON Lines, one CloudEvent a line. With manifests an event is printed when any trigger matches.
@@ -141,11 +159,11 @@ def evaluate(paths: tuple[str, ...], expression: str | None, engine: str) -> Non
       tricel eval -e 'ce.subject.startsWith("42")' < events.jsonl
       zcat events.jsonl.gz | tricel eval triggers/orders.yaml | jq .id
     """
-    guarded(lambda: _eval(paths, expression, engine))
+    guarded(lambda: _eval(paths, expression, engine, limits))
 
 
-def _eval(paths: tuple[str, ...], expression: str | None, engine: str) -> int:
-    named, diagnostics = _filters(paths, expression, engine)
+def _eval(paths: tuple[str, ...], expression: str | None, engine: str, limits: Limits) -> int:
+    named, diagnostics = _filters(paths, expression, engine, limits)
     print_diagnostics(diagnostics, "text", err=True)
     if errors(diagnostics):
         return EXIT_FINDINGS
@@ -175,6 +193,7 @@ def _filters(
     paths: tuple[str, ...],
     expression: str | None,
     engine: str,
+    limits: Limits,
     cluster: ClusterChoice | None = None,
     *,
     report: bool = False,
@@ -187,13 +206,15 @@ def _filters(
     if bool(paths) + (expression is not None) + (cluster is not None) != 1:
         raise click.UsageError("give either paths of manifests, or -e with an expression, or --triggers cluster")
     if cluster is not None:
-        triggers, diagnostics = read_cluster_triggers(cluster, engine=engine, report=report, events=events)
+        triggers, diagnostics = read_cluster_triggers(
+            cluster, engine=engine, limits=limits, report=report, events=events
+        )
         return [(t.id, t.compiled) for t in triggers], diagnostics
     if expression is None:
-        triggers, diagnostics = read_triggers(paths, engine=engine)
+        triggers, diagnostics = read_triggers(paths, engine=engine, limits=limits)
         return [(t.id, t.compiled) for t in triggers], diagnostics
     try:
-        compiled = compile_filter(expression, engine=engine, label="<expression>")
+        compiled = compile_filter(expression, engine=engine, label="<expression>", limits=limits)
     except CompileError as e:
         return [], e.diagnostics
     return [("", compiled)], compiled.diagnostics

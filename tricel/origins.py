@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tricel.compiler import Limits
+from tricel.compiler.limits import DEFAULT
 from tricel.spark_backend.engines import DEFAULT_ENGINE
 from tricel.spark_backend.streaming.origins import Loaded
 
@@ -22,6 +24,7 @@ class FileOrigin:
 
     paths: Sequence[str]
     engine: str = DEFAULT_ENGINE
+    limits: Limits = DEFAULT
     _looks: tuple[object, ...] | None = None
     _content: str = ""
 
@@ -43,7 +46,7 @@ class FileOrigin:
             self._looks = looks
             return None
         # A file that changes while it is read has another look the next time.
-        triggers, diagnostics = read_triggers(self.paths, engine=self.engine)
+        triggers, diagnostics = read_triggers(self.paths, engine=self.engine, limits=self.limits)
         loaded = Loaded(triggers, diagnostics + warning_of_none(triggers, diagnostics, self.paths))
         self._looks, self._content = looks, content
         return loaded
@@ -63,6 +66,7 @@ class ClusterOrigin:
 
     choice: ClusterChoice
     engine: str = DEFAULT_ENGINE
+    limits: Limits = DEFAULT
     watch: TriggerWatch | None = None
     _version: int = 0
 
@@ -73,7 +77,7 @@ class ClusterOrigin:
             OSError: where the cluster cannot be asked, or could not be since the last call.
         """
         if self.watch is None:
-            self.watch = TriggerWatch(*self.choice.connect(), self.engine)
+            self.watch = TriggerWatch(*self.choice.connect(), self.engine, self.limits)
             self.watch.start()
         now = None
         while now is None:

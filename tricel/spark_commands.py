@@ -9,11 +9,11 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from tricel.compiler import CompileError, errors
+from tricel.compiler import CompileError, Limits, errors
 
 from .cluster_triggers import CLUSTER, ClusterChoice, chosen, read_cluster_triggers, selection_options
 from .exits import EXIT_FINDINGS, failed, guarded, print_diagnostics
-from .options import engine_option
+from .options import engine_option, limit_option
 from .stream_command import StreamChoice, origin_of, run_stream_command
 from .triggers import STDIN, read_triggers, warning_of_none
 
@@ -77,6 +77,7 @@ from .triggers import STDIN, read_triggers, warning_of_none
 @click.option("--metrics-host", default="0.0.0.0", show_default=True, help="The address to serve them on.")
 @selection_options
 @engine_option
+@limit_option
 def run(
     triggers: tuple[str, ...],
     events: tuple[str, ...],
@@ -96,6 +97,7 @@ def run(
     metrics_port: int | None,
     metrics_host: str,
     engine: str,
+    limits: Limits,
     **cluster: Any,
 ) -> None:
     """Evaluate every trigger over stored events, or over events as they arrive.
@@ -123,7 +125,11 @@ def run(
         _without("--stream", "interval", "metrics_host")
         if (out is None) != dry_run:
             raise click.UsageError("give either --out with a folder or --dry-run")
-        guarded(lambda: _run(triggers, source, events, out, format_, partition_by, on_error, overwrite, master, engine))
+        guarded(
+            lambda: _run(
+                triggers, source, events, out, format_, partition_by, on_error, overwrite, master, engine, limits
+            )
+        )
     if out is None or dry_run:
         raise click.UsageError("--stream needs --out with a folder, and has no --dry-run")
     if len(events) != 1:
@@ -137,7 +143,7 @@ def run(
 
     def command() -> int:
         done = run_stream_command(
-            origin_of(triggers, source, engine),
+            origin_of(triggers, source, engine, limits),
             events[0],
             out,
             choice,
@@ -185,11 +191,12 @@ def _run(
     overwrite: bool,
     master: str | None,
     engine: str,
+    limits: Limits,
 ) -> int:
     if source is not None:
-        compiled, diagnostics = read_cluster_triggers(source, engine=engine)
+        compiled, diagnostics = read_cluster_triggers(source, engine=engine, limits=limits)
     else:
-        compiled, diagnostics = read_triggers(triggers, engine=engine)
+        compiled, diagnostics = read_triggers(triggers, engine=engine, limits=limits)
         diagnostics += warning_of_none(compiled, diagnostics, triggers)
     print_diagnostics(diagnostics, "text", err=True)
     if errors(diagnostics):

@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from types import FrameType
 
-from tricel.compiler import CompileError, Diagnostic
+from tricel.compiler import CompileError, Diagnostic, Limits
+from tricel.compiler.limits import DEFAULT
 from tricel.spark_backend.engines import DEFAULT_ENGINE
 
 from .cluster_triggers import ClusterChoice
@@ -33,10 +34,10 @@ class StreamChoice:
 
 
 def origin_of(
-    paths: tuple[str, ...], cluster: ClusterChoice | None, engine: str = DEFAULT_ENGINE
+    paths: tuple[str, ...], cluster: ClusterChoice | None, engine: str = DEFAULT_ENGINE, limits: Limits = DEFAULT
 ) -> FileOrigin | ClusterOrigin:
     """Where the triggers come from: the cluster that was chosen, or files."""
-    return FileOrigin(paths, engine) if cluster is None else ClusterOrigin(cluster, engine)
+    return FileOrigin(paths, engine, limits) if cluster is None else ClusterOrigin(cluster, engine, limits)
 
 
 def run_stream_command(

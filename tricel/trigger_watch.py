@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tricel.compiler import Diagnostic, duplicate_triggers, errors
+from tricel.compiler import Diagnostic, Limits, duplicate_triggers, errors
+from tricel.compiler.limits import DEFAULT
 from tricel.spark_backend.engines import DEFAULT_ENGINE
 
 from .cluster_triggers import compile_objects
@@ -61,6 +62,7 @@ class TriggerWatch:
     cluster: Followed
     selection: Selection
     engine: str = DEFAULT_ENGINE
+    limits: Limits = DEFAULT
     _known: dict[Key, _Known] = field(default_factory=dict)
     _applied: frozenset[Key] = frozenset()
     _now: Watched | None = None
@@ -124,7 +126,7 @@ class TriggerWatch:
         known = self._known.get(key)
         if known is not None and known.object == value:
             return known
-        compiled, found = compile_objects([value], engine=self.engine)
+        compiled, found = compile_objects([value], engine=self.engine, limits=self.limits)
         if compiled and not errors(found):
             return _Known(value, compiled[0], found)
         return _Known(value, known.compiled if known is not None else None, found)

@@ -107,6 +107,14 @@ def test_the_diagnostic_points_at_the_dearest_part(text: str, dearest: str) -> N
     assert f"the limit is {1_000_000:,}" in problem.message
 
 
+@pytest.mark.parametrize(
+    ("text", "hint"), [("data.a.all(x, x > 1.0)", "comprehensions"), ('data.a.contains("b")', "shorter values")]
+)
+def test_the_hint_is_about_what_costs(text: str, hint: str) -> None:
+    _, (problem,) = check_filter(text, limits=Limits(cost=10))
+    assert hint in problem.help
+
+
 def test_declared_sizes_are_shared_too() -> None:
     environment = cloud_event(schema_type({"orders": [{"lines": [{"sku": "string"}]}]}))
     checked, diagnostics = check_filter('data.orders.exists(o, o.lines.exists(l, l.sku == "x"))', environment)

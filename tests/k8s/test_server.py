@@ -75,6 +75,17 @@ def test_features_are_a_choice_of_the_server(tmp_path: Path) -> None:
         assert 0 == process.stop()
 
 
+def test_limits_are_a_choice_of_the_server(tmp_path: Path) -> None:
+    body = admission_review(expression("data.lines.exists(l, l.price > 10.0)"))
+    process = WebhookProcess(tmp_path, "--drain", "0", "--limit", "cost=1000")
+    try:
+        found = process.review(body)
+        assert found["allowed"] is False
+        assert "TRI210" in found["status"]["message"]
+    finally:
+        assert 0 == process.stop()
+
+
 def test_the_mutating_path(webhook: WebhookProcess) -> None:
     old = trigger({"filter": {"sourceAndType": {"type": "t"}}})
     assert webhook.review(admission_review(old), "/mutate")["patchType"] == "JSONPatch"
