@@ -80,6 +80,8 @@ class Input:
         return f"CASE WHEN contains({text}, {_INFINITY}) THEN {self.sql} END"
 
 
+_SHALLOW = 3 * MAX_DATA_DEPTH
+"""Bytes of a VARIANT that cannot be nested too deep: each level takes four."""
 _UNREADABLE = (ValueError, TypeError, ArithmeticError, LookupError, RecursionError, struct.error)
 Activation: TypeAlias = dict[str, Any]
 Put: TypeAlias = Callable[[Any, dict[str, Any]], bool]
@@ -95,7 +97,7 @@ class Job:
 
 
 class Reader:
-    """Makes activations from rows of the inputs' columns; made once in each process that reads them."""
+    """Makes activations from the inputs' columns; made once in each process that reads them."""
 
     def __init__(self, inputs: Sequence[Input], *, attributes: bool, whole: bool = False) -> None:
         """`attributes`: the programs read `ce`. `whole`: one value that has no form in CEL leaves the row without any."""
@@ -106,22 +108,35 @@ class Reader:
         self.comparable = not any(i.kind in (Form.EXTENSIONS, Form.VARIANT) for i in inputs)
         """Whether rows can be told to be the same."""
 
-    def __call__(self, row: Sequence[Any]) -> tuple[Activation | None, bool]:
-        """The activation, and whether every engine may be given it.
+    def each(self, columns: Sequence[Sequence[Any]], count: int) -> tuple[list[Activation | None], list[bool]]:
+        """The activations of `count` rows, and whether every engine may be given them.
 
         A value that has no form in CEL is missing, which errs where it is used; an attribute, of which a filter may
         ask whether it is missing, makes the activation None.
         """
-        ce: dict[str, Any] = {}
-        given: Activation = {"ce": ce} if self._attributes else {}
-        fit = True
-        for (put, attribute), value in zip(self._put, row, strict=False):
-            if value is not None and value == value:
+        ce: list[dict[str, Any]] = [{} for _ in range(count)]
+        given: list[Activation | None] = [{"ce": c} for c in ce] if self._attributes else [{} for _ in range(count)]
+        fit = [True] * count
+        lost = set()
+        for (put, attribute), column in zip(self._put, columns, strict=False):
+            if column.count(None) == count:
+                continue
+            for i, (value, into) in enumerate(zip(column, ce if attribute else given, strict=True)):
+                if value is None or value != value:
+                    continue
                 try:
-                    fit = put(value, ce if attribute else given) and fit
+                    if not put(value, into):  # type: ignore[arg-type]
+                        fit[i] = False
                 except _UNREADABLE:
                     if attribute or self._whole:
-                        return None, False
+                        lost.add(i)
+        for i in lost:
+            given[i], fit[i] = None, False
+        return given, fit
+
+    def __call__(self, row: Sequence[Any]) -> tuple[Activation | None, bool]:
+        """One row's activation, as in `each`."""
+        (given,), (fit,) = self.each([[value] for value in row], 1)
         return given, fit
 
 
@@ -130,26 +145,28 @@ class Runner:
 
     def __init__(self, job: Job) -> None:
         """Compiles the programs."""
-        self._evaluators = [program.compiled() for program in job.programs]
+        self._lots = [program.lots() for program in job.programs]
         self._job = job
 
-    def __call__(self, given: Activation | None, *, fit: bool | None = None) -> bool | None:
-        """Whether all programs of a filter hold: false outweighs an error, as in CEL's `&&`.
+    def each(self, given: Sequence[Activation | None], fit: Sequence[bool | None]) -> list[bool | None]:
+        """Whether all programs of a filter hold for each event: false outweighs an error, as in CEL's `&&`.
 
         `fit`: whether every engine may be given the values; None: to be found out. None as the activation is an error.
         """
-        if given is None:
-            return None
-        if self._job.json_extensions:
-            given = as_seen(self._job, given)
-        outcome: bool | None = True
-        for evaluate in self._evaluators:
-            found = evaluate(given, fit)
-            if found is False:
-                return False
-            if found is not True:
-                outcome = None
-        return outcome
+        outcomes: list[bool | None] = [None if g is None else True for g in given]
+        events = {i: as_seen(self._job, g) for i, g in enumerate(given) if g is not None}
+        for lots in self._lots:
+            found = lots(list(events.values()), [fit[i] for i in events])
+            for i, outcome in zip(list(events), found, strict=True):
+                if outcome is not True:
+                    outcomes[i] = outcome
+                if outcome is False:
+                    del events[i]
+        return outcomes
+
+    def __call__(self, given: Activation | None, *, fit: bool | None = None) -> bool | None:
+        """The outcome for one event, as in `each`."""
+        return self.each([given], [fit])[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +181,10 @@ class Task:
     positions: tuple[int, ...]
     attributes: bool
 
-    def reader(self) -> Callable[[Sequence[Any]], tuple[Activation | None, bool]]:
-        """What makes the job's activations from such rows: see `Reader`; made once in each process."""
+    def reader(self) -> Callable[[Sequence[Sequence[Any]], int], tuple[list[Activation | None], list[bool]]]:
+        """What makes the job's activations from the columns of such rows: see `Reader.each`; made once in each process."""
         read, positions = Reader(self.inputs, attributes=self.attributes), self.positions
-        return lambda row: read([row[i] for i in positions])
+        return lambda columns, count: read.each([columns[i] for i in positions], count)
 
 
 def as_seen(job: Job, given: Activation) -> Activation:
@@ -225,8 +242,9 @@ def _putter(wanted: Input) -> Put:
         case Form.VARIANT | Form.INFINITE:
 
             def put(value: Any, into: dict[str, Any]) -> bool:
-                into[key] = found = decoded(value.value, value.metadata)
-                return not unfit(found)
+                found, nul = decoded(value.value, value.metadata)
+                into[key] = found
+                return not nul and (len(value.value) <= _SHALLOW or not unfit(found))
 
         case Form.BINARY:
 

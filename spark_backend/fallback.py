@@ -7,10 +7,10 @@ travels as it is, and a typed column as JSON text that is read back by its types
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Any
+from typing import Any, TypeAlias, TypeVar
 
 import pandas as pd
 from pyspark.sql import Column
@@ -19,7 +19,7 @@ from tricel.compiler import Requirements, together
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType
 
-from .activation import Activation, Form, Input, Job, Reader, Runner, Task
+from .activation import Form, Input, Job, Reader, Runner, Task
 from .jobs import Residual
 from .layout import Held, Layout
 from .lowered import around
@@ -28,14 +28,17 @@ from .sparktypes import SINGLE, VARIANT, SparkType, cel_type
 from .stored import body_text, column
 from .worker import worker_column
 
+T = TypeVar("T")
+Columns: TypeAlias = Sequence[Sequence[Any]]
+
 FALSE, TRUE, ERROR = 0, 1, 2
 """An outcome in two bits."""
 MOST_JOBS = 31
 """Filters whose outcomes fit one BIGINT."""
 _KEYS = (t.STRING, t.INT, t.BOOL)
 _VARIANTS = SparkType("array", element=VARIANT)
-_FIRST = 512
-"""Rows of a batch that are looked at for likeness."""
+_ROWS = 512
+"""Rows that are judged together: with all of a batch Python's garbage collector goes over their values many times."""
 
 
 def fallback_column(residual: Residual, layout: Layout) -> Column:
@@ -165,23 +168,22 @@ def _attribute(attribute: str, layout: Layout) -> Input | None:
     return Input(Form.TYPED, attribute, typed.text, typed.type, attribute=True)
 
 
-def _rows(columns: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-    """The rows of Arrow columns, a struct's fields as columns of their own."""
+def _columns(given: Sequence[Any]) -> list[list[Any]]:
+    """Arrow columns as lists, a struct's fields as columns of their own."""
     lists: list[list[Any]] = []
-    for column_ in columns:
+    for column_ in given:
         parts = [column_[name] for name in column_.columns] if isinstance(column_, pd.DataFrame) else [column_]
         lists.extend(part.tolist() for part in parts)
-    return zip(*lists, strict=True)
+    return lists
 
 
 def _one(job: Job, inputs: tuple[Input, ...], attributes: bool) -> Callable[..., Any]:
     run, read = Runner(job), Reader(inputs, attributes=attributes)
 
-    def outcome(row: tuple[Any, ...]) -> bool | None:
-        given, fit = read(row)
-        return run(given, fit=fit)
+    def outcomes(columns: Columns, count: int) -> list[bool | None]:
+        return run.each(*read.each(columns, count))
 
-    return lambda *columns: pd.Series(_each(_rows(columns), outcome, once=read.comparable), dtype=object)
+    return lambda *columns: pd.Series(each_row(_columns(columns), outcomes, once=read.comparable), dtype=object)
 
 
 def _many(tasks: tuple[Task, ...], inputs: tuple[Input, ...]) -> Callable[..., Any]:
@@ -189,43 +191,41 @@ def _many(tasks: tuple[Task, ...], inputs: tuple[Input, ...]) -> Callable[..., A
     read = Reader(inputs, attributes=any(task.attributes for task in tasks))
     apart = [task.reader() for task in tasks]
 
-    def outcomes(row: tuple[Any, ...]) -> int:
-        asked, *values = row
-        if not asked:
-            return 0
-        given, fit = read(values)
-        if given is not None:
-            return _packed(runners, asked, [(given, fit)] * len(tasks))
-        # A value that cannot be read is an error of the filters that read it, and of no other.
-        return _packed(runners, asked, [own(values) for own in apart])
+    def outcomes(columns: Columns, count: int) -> list[int]:
+        asked, *values = columns
+        given, fit = read.each(values, count)
+        lost = [i for i, g in enumerate(given) if g is None]
+        packed = [0] * count
+        for number, (run, own) in enumerate(zip(runners, apart, strict=True)):
+            if lost:  # a value that cannot be read is an error of the filters that read it, and of no other
+                again = own([[column_[i] for i in lost] for column_ in values], len(lost))
+                for i, given_, fit_ in zip(lost, *again, strict=True):
+                    given[i], fit[i] = given_, fit_
+            native = [outcome >> 2 * number & 3 for outcome in asked]
+            rows = [i for i, outcome in enumerate(native) if outcome != FALSE]
+            found = run.each([given[i] for i in rows], [fit[i] for i in rows])
+            for i, holds in zip(rows, found, strict=True):
+                if holds is not False:
+                    packed[i] |= (TRUE if holds and native[i] == TRUE else ERROR) << 2 * number
+        return packed
 
-    return lambda *columns: pd.Series(_each(_rows(columns), outcomes, once=read.comparable), dtype="int64")
+    return lambda *columns: pd.Series(each_row(_columns(columns), outcomes, once=read.comparable), dtype="int64")
 
 
-def _each(rows: Iterator[tuple[Any, ...]], judge: Callable[[tuple[Any, ...]], Any], *, once: bool) -> list[Any]:
-    """What `judge` says of each row of a batch.
+def each_row(columns: Columns, judge: Callable[[Columns, int], list[T]], *, once: bool) -> list[T]:
+    """What `judge` says of each row of a batch, given columns and the number of rows, some hundreds at a time.
 
-    `once`: rows that are the same are judged once, as long as that pays: of the first rows some must be alike.
+    `once`: rows that are the same are judged once, where that pays: some of the first rows must be alike.
     """
-    found: list[Any] = []
     if once:
-        known: dict[tuple[Any, ...], Any] = {}
-        for row in rows:
-            outcome = known.get(row, known)
-            if outcome is known:
-                known[row] = outcome = judge(row)
-            found.append(outcome)
-            if len(known) > _FIRST and len(known) * 8 > len(found) * 7:
-                break
-    found.extend(map(judge, rows))
-    return found
-
-
-def _packed(runners: Sequence[Runner], asked: int, seen: Sequence[tuple[Activation | None, bool]]) -> int:
-    found = 0
-    for i, (run, (given, fit)) in enumerate(zip(runners, seen, strict=True)):
-        native = asked >> 2 * i & 3
-        holds = run(given, fit=fit) if native != FALSE else False
-        if holds is not False:
-            found |= (TRUE if holds and native == TRUE else ERROR) << 2 * i
-    return found
+        first = list(zip(*(c[:_ROWS] for c in columns), strict=True))
+        if len(set(first)) * 8 <= len(first) * 7:
+            rows = list(zip(*columns, strict=True))
+            different = list(dict.fromkeys(rows))
+            found = dict(zip(different, each_row(list(zip(*different, strict=True)), judge, once=False), strict=True))
+            return [found[row] for row in rows]
+    outcomes: list[T] = []
+    for start in range(0, len(columns[0]), _ROWS):
+        part = [c[start : start + _ROWS] for c in columns]
+        outcomes += judge(part, len(part[0]))
+    return outcomes

@@ -6,70 +6,107 @@ pyspark's own reader takes several times as long, and rounds decimals to 28 digi
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias
 
 PRIMITIVE, SHORT_TEXT, OBJECT, ARRAY = range(4)
 """Basic types: the two low bits of a value's first byte."""
-_NULL, _TRUE, _FALSE, _DOUBLE, _FLOAT, _BINARY, _TEXT = 0, 1, 2, 7, 14, 15, 16
-_INTS = {3: 1, 4: 2, 5: 4, 6: 8}
-_DECIMALS = {8: 4, 9: 8, 10: 16}
 _SMALL_METADATA = 4_096
-_read_double, _read_float = struct.Struct("<d").unpack_from, struct.Struct("<f").unpack_from
+_POWERS = tuple(10**scale for scale in range(39))
+
+_Texts: TypeAlias = list[str]
+_Read: TypeAlias = Callable[[bytes, int, _Texts], Any]
 
 
 class UnreadableError(ValueError):
     """A value that has no form in CEL."""
 
 
-def decoded(value: bytes, metadata: bytes) -> Any:
-    """The value as JSON has it: every number is a double, and there is one zero; bytes stay bytes.
+def decoded(value: bytes, metadata: bytes) -> tuple[Any, bool]:
+    """The value as JSON has it, and whether one of its texts holds a NUL character.
+
+    Every number is a double, and there is one zero; bytes stay bytes.
 
     Raises:
         UnreadableError: for what JSON does not have, as a date.
         ValueError, IndexError, struct.error: for what is no VARIANT.
     """
     names = _names(metadata) if len(metadata) <= _SMALL_METADATA else _names.__wrapped__(metadata)
-    return _value(value, 0, names)
+    texts: _Texts = list(names)
+    found = _value(value, 0, names, texts)
+    return found, "\0" in "".join(texts)
 
 
-def _value(data: bytes, at: int, names: tuple[str, ...]) -> Any:
+def _value(data: bytes, at: int, names: tuple[str, ...], texts: _Texts) -> Any:
     first = data[at]
     basic, info = first & 3, first >> 2
     if basic == SHORT_TEXT:
-        return data[at + 1 : at + 1 + info].decode()
+        text = data[at + 1 : at + 1 + info].decode()
+        texts.append(text)
+        return text
+    if basic == PRIMITIVE:
+        read = _PRIMITIVES.get(info)
+        if read is None:
+            raise UnreadableError(f"a VARIANT of type {info}")
+        return read(data, at + 1, texts)
     if basic == OBJECT:
         size, at = _size(data, at + 1, wide=bool(info & 16))
         keys, at = _numbers(data, at, size, (info >> 2 & 3) + 1)
         offsets, at = _numbers(data, at, size + 1, (info & 3) + 1)
-        return {names[k]: _value(data, at + o, names) for k, o in zip(keys, offsets, strict=False)}
-    if basic == ARRAY:
-        size, at = _size(data, at + 1, wide=bool(info & 4))
-        offsets, at = _numbers(data, at, size + 1, (info & 3) + 1)
-        return [_value(data, at + offsets[i], names) for i in range(size)]
-    return _primitive(data, at + 1, info)
+        return {names[k]: _value(data, at + o, names, texts) for k, o in zip(keys, offsets, strict=False)}
+    size, at = _size(data, at + 1, wide=bool(info & 4))
+    offsets, at = _numbers(data, at, size + 1, (info & 3) + 1)
+    return [_value(data, at + offsets[i], names, texts) for i in range(size)]
 
 
-def _primitive(data: bytes, at: int, info: int) -> Any:
-    if info == _DOUBLE:
-        return _read_double(data, at)[0] + 0.0
-    if info in _INTS:
-        return float(int.from_bytes(data[at : at + _INTS[info]], "little", signed=True))
-    if info in _DECIMALS:
-        unscaled = int.from_bytes(data[at + 1 : at + 1 + _DECIMALS[info]], "little", signed=True)
-        return unscaled / 10 ** data[at] + 0.0  # one division of ints: rounded once
-    if info in (_TRUE, _FALSE):
-        return info == _TRUE
-    if info == _NULL:
-        return None
-    if info == _FLOAT:
-        return _read_float(data, at)[0] + 0.0
-    if info in (_TEXT, _BINARY):
-        size, at = _size(data, at, wide=True)
-        held = data[at : at + size]
-        return held.decode() if info == _TEXT else held
-    raise UnreadableError(f"a VARIANT of type {info}")
+def _number(form: str) -> _Read:
+    unpack = struct.Struct(form).unpack_from
+    return lambda data, at, _: unpack(data, at)[0] + 0.0
+
+
+def _decimal(form: str) -> _Read:
+    unpack = struct.Struct(form).unpack_from
+
+    def read(data: bytes, at: int, _: _Texts) -> Any:
+        scale, unscaled = unpack(data, at)
+        return unscaled / _POWERS[scale]  # one division of ints: rounded once
+
+    return read
+
+
+def _long_decimal(data: bytes, at: int, _: _Texts) -> Any:
+    return int.from_bytes(data[at + 1 : at + 17], "little", signed=True) / _POWERS[data[at]]
+
+
+def _bytes(data: bytes, at: int, _: _Texts) -> bytes:
+    size, at = _size(data, at, wide=True)
+    return data[at : at + size]
+
+
+def _text(data: bytes, at: int, texts: _Texts) -> str:
+    text = _bytes(data, at, texts).decode()
+    texts.append(text)
+    return text
+
+
+_PRIMITIVES: Mapping[int, _Read] = {
+    0: lambda *_: None,
+    1: lambda *_: True,
+    2: lambda *_: False,
+    3: _number("<b"),
+    4: _number("<h"),
+    5: _number("<i"),
+    6: _number("<q"),
+    7: _number("<d"),
+    8: _decimal("<Bi"),
+    9: _decimal("<Bq"),
+    10: _long_decimal,
+    14: _number("<f"),
+    15: _bytes,
+    16: _text,
+}
+"""By the format's numbers of primitive types, those that CEL has."""
 
 
 def _size(data: bytes, at: int, *, wide: bool) -> tuple[int, int]:

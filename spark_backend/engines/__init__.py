@@ -12,6 +12,7 @@ from tricel.compiler.nodes import Call, Expr, Has, Ident, Lit, LitKind, Select, 
 from tricel.compiler.unparse import unparse
 
 from . import cel_expr, cel_python, own
+from .lots import Lot, Lots
 from .model import Failure, GaveUpError
 
 __all__ = ["DEFAULT_ENGINE", "ENGINES", "OWN_ENGINE", "Failure", "Program", "Refusal", "prepare"]
@@ -26,6 +27,7 @@ class Engine:
 
     `refuses` says why an expression would be answered differently from CEL; empty when it would not.
     `unfit` says why the values of one event must not be given to it; empty when they may.
+    `compile_lot` makes a program for many events at once, None where there is none.
     `substituted`: our own evaluator takes what the engine refuses, expression or event. `named_values`: it may be
     given variables for parts of an expression; an engine that is refused by what a variable may hold may not.
     """
@@ -33,13 +35,16 @@ class Engine:
     compile: Callable[[str, frozenset[str]], Evaluate]
     refuses: Callable[[Expr], str]
     unfit: Callable[[Activation], str] = lambda _: ""
+    compile_lot: Callable[[str, frozenset[str]], Lot | None] = lambda text, roots: None
     substituted: bool = False
     named_values: bool = True
 
 
 DEFAULT_ENGINE, OWN_ENGINE = "cel-expr-python", "tricel"
 ENGINES: Mapping[str, Engine] = {
-    DEFAULT_ENGINE: Engine(cel_expr.compile_text, cel_expr.refuses, cel_expr.unfit, substituted=True),
+    DEFAULT_ENGINE: Engine(
+        cel_expr.compile_text, cel_expr.refuses, cel_expr.unfit, cel_expr.compile_lot, substituted=True
+    ),
     "cel-python": Engine(cel_python.compile_text, cel_python.refuses, named_values=False),
     OWN_ENGINE: Engine(own.compile_text, own.refuses),
 }
@@ -90,6 +95,10 @@ class Program:
                 return Failure(f"{type(e).__name__}: {e}")
 
         return outcome
+
+    def lots(self) -> Lots:
+        """What evaluates many events."""
+        return Lots(self.compiled(), lambda: ENGINES[self.engine].compile_lot(self.text, self.roots))
 
     def failure(self, activation: Activation) -> Failure | None:
         """Why the evaluation is an error, and where in the expression; None where it is none.

@@ -7,7 +7,8 @@ in which an optional holds no map and a field of it is selected, though `||` may
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -36,6 +37,7 @@ from tricel.compiler.nodes import (
 
 from ..growth import grows
 from .loops import repeats
+from .lots import SIZE, Lot
 from .model import Failure, GaveUpError
 
 MAX_DATA_DEPTH = 500
@@ -261,6 +263,42 @@ def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any
         return Failure(str(value) if kind == "ERROR" else f"the result is {kind.lower()}, not bool")
 
     return evaluate
+
+
+def compile_lot(text: str, roots: frozenset[str]) -> Lot | None:
+    """A program for several events at once: a list of the expression's results, its variables bound for each.
+
+    None where the engine does not compile it.
+    """
+    names = tuple(sorted(root for root in roots if re.search(rf"\b{root}\b", text)))
+    values = "values" + "_" * max(map(len, roots), default=0)  # longer than any, so none of them
+    results = []
+    for i in range(SIZE):
+        result = text
+        for j, name in enumerate(names, i * len(names)):
+            result = f"cel.bind({name}, {values}[{j}], {result})"
+        results.append(result)
+    try:
+        return _Lot(
+            names, values, _environment(frozenset({values})).compile(f"[{', '.join(results)}]", disable_check=True)
+        )
+    except RuntimeError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Lot:
+    names: tuple[str, ...]
+    values: str
+    expression: Any
+
+    def __call__(self, values: Sequence[Any]) -> list[Any] | None:
+        """The results; None where there is an error in any."""
+        try:
+            found = self.expression.eval(data={self.values: values}).plain_value()
+        except RuntimeError:
+            return None
+        return found if isinstance(found, list) else None
 
 
 def unfit(value: Any) -> str:

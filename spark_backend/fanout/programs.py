@@ -18,7 +18,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from ..activation import Form, Input, Runner, Task
-from ..fallback import inputs_of
+from ..fallback import Columns, each_row, inputs_of
 from ..jobs import Residual, refused, residual_of
 from ..lowered import CompiledFilter, around
 from ..reasons import NotNative
@@ -164,28 +164,28 @@ def _positions(reading: _Reading, widths: Mapping[str, int]) -> tuple[tuple[Inpu
 
 
 def _evaluator(tasks: tuple[Task, ...]) -> Callable[..., Any]:
-    made: dict[int, Callable[[Sequence[Any]], bool | None]] = {}
+    made: dict[int, Callable[[Columns, int], list[bool | None]]] = {}
 
     def evaluate(texts: pd.Series, *others: pd.Series) -> pd.Series:
         errs = texts.notna().to_numpy(copy=True)
         holds, asked = ~errs, errs.nonzero()[0]
+        rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
         for i, text, *rest in zip(asked.tolist(), *(c.to_numpy()[asked] for c in (texts, *others)), strict=True):
             program, *row = json.loads(text)
+            rows[program].append((i, *row, *rest))
+        for program, having in rows.items():
             number = int(program)
             if number not in made:
                 made[number] = _judge(tasks[number])
-            outcome = made[number]((*row, *rest))
-            holds[i], errs[i] = outcome is True, outcome is None
+            places, *columns = map(list, zip(*having, strict=True))
+            outcomes = each_row(columns or [places], made[number], once=False)
+            for i, outcome in zip(places, outcomes, strict=True):
+                holds[i], errs[i] = outcome is True, outcome is None
         return pd.Series(pd.arrays.BooleanArray(holds, errs))
 
     return evaluate
 
 
-def _judge(task: Task) -> Callable[[Sequence[Any]], bool | None]:
+def _judge(task: Task) -> Callable[[Columns, int], list[bool | None]]:
     read, run = task.reader(), Runner(task.job)
-
-    def judge(row: Sequence[Any]) -> bool | None:
-        given, fit = read(row)
-        return run(given, fit=fit)
-
-    return judge
+    return lambda columns, count: run.each(*read(columns, count))

@@ -200,7 +200,7 @@ def _activation(row: Row) -> dict[str, Any]:
 
 
 def _decoded(value: VariantVal) -> object:
-    return decoded(bytes(value.value), bytes(value.metadata))
+    return decoded(bytes(value.value), bytes(value.metadata))[0]
 
 
 def differences(spark: SparkSession, folder: Path, lines: list[bytes]) -> list[tuple[object, ...]]:

@@ -17,7 +17,7 @@ from tricel.spark_backend import column, where
 from tricel.spark_backend.activation import Form, Input, Reader
 from tricel.spark_backend.columns import with_outcomes
 from tricel.spark_backend.engines import ENGINES, Program, Refusal, prepare
-from tricel.spark_backend.fallback import _each
+from tricel.spark_backend.fallback import Columns, each_row
 from tricel.spark_backend.frames import layout_of
 from tricel.spark_backend.lowered import CompiledFilter, lower_filter
 
@@ -189,18 +189,16 @@ def test_several_residuals_share_one_pass(spark: SparkSession) -> None:
 
 @pytest.mark.parametrize(("different", "judged"), [(10, 10), (400, 400), (10_000, 10_000)])
 def test_rows_that_a_batch_repeats_are_judged_once(different: int, judged: int) -> None:
-    seen = []
+    seen: list[int] = []
 
-    def judge(row: tuple[int, ...]) -> int:
-        seen.append(row)
-        return row[0] * 2
+    def judge(columns: Columns, count: int) -> list[int]:
+        seen.append(count)
+        return [n * 2 for n in columns[0]]
 
-    rows = [(i % different,) for i in range(10_000)]
-    assert [row[0] * 2 for row in rows] == _each(iter(rows), judge, once=True)
-    assert judged == len(seen)
-    seen.clear()
-    assert [row[0] * 2 for row in rows] == _each(iter(rows), judge, once=False)
-    assert 10_000 == len(seen)
+    columns = [[i % different for i in range(10_000)]]
+    for once in (True, False):
+        assert [n * 2 for n in columns[0]] == each_row(columns, judge, once=once)
+    assert judged + 10_000 == sum(seen)
 
 
 @pytest.mark.spark

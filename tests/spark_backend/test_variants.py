@@ -28,7 +28,8 @@ DOCUMENTS = {
 def test_json(name: str) -> None:
     text = json.dumps(DOCUMENTS[name])
     value, metadata = VariantUtils.parse_json(text)
-    found = decoded(value, metadata)
+    found, nul = decoded(value, metadata)
+    assert nul == ("\\u0000" in text)
     assert repr(json.loads(text, parse_int=float)).replace("-0.0", "0.0") in (
         repr(found),
         repr(_sorted_as(found, text)),
@@ -47,7 +48,7 @@ def _sorted_as(found: object, text: str) -> object:
 
 def primitive(kind: int, content: bytes) -> object:
     """A value of a primitive type by its number."""
-    return decoded(bytes([kind << 2]) + content, b"\x01\x00\x00")
+    return decoded(bytes([kind << 2]) + content, b"\x01\x00\x00")[0]
 
 
 def test_what_json_does_not_have() -> None:

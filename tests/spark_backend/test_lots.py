@@ -1,0 +1,118 @@
+"""Events that are evaluated in lots have the outcomes that they have alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tricel.compiler import check_filter
+from tricel.spark_backend.engines import DEFAULT_ENGINE, OWN_ENGINE, Program, cel_expr, lots, prepare
+from tricel.spark_backend.engines.lots import SIZE, Lots
+from tricel.spark_backend.engines.model import Failure
+
+CASES = Path(__file__).parent.parent / "cases" / "lowering"
+DOCUMENTS = [json.loads(line, parse_int=float) for line in (CASES / "documents.jsonl").read_text().splitlines() if line]
+EVENTS: list[dict[str, Any]] = [{"ce": {"id": "1", "type": "t"}, "data": document} for document in DOCUMENTS]
+FIT = [not cel_expr.unfit(event) for event in EVENTS]
+
+
+def program(text: str) -> Program | None:
+    """The program for an expression; None where the engine does not take it."""
+    checked, _ = check_filter(text)
+    if checked is None:
+        return None
+    found = prepare(checked.checked.expr, DEFAULT_ENGINE, dict(checked.checked.environment.roots))
+    return found if isinstance(found, Program) and found.engine == DEFAULT_ENGINE else None
+
+
+@pytest.mark.parametrize("family", sorted(p.stem for p in CASES.glob("*.cel")))
+def test_lots_and_single_events_agree(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of the documents, where errors end most lots, and with those that err at the end."""
+    monkeypatch.setattr(lots, "_WORTH", 0)
+    wrong = []
+    for text in filter(None, (CASES / f"{family}.cel").read_text().splitlines()):
+        asked = program(text)
+        if asked is None:
+            continue
+        alone, several = asked.compiled(), asked.lots()
+        expected = [o if isinstance(o := alone(e, f), bool) else None for e, f in zip(EVENTS, FIT, strict=True)]
+        for order in (range(len(EVENTS)), sorted(range(len(EVENTS)), key=lambda i: expected[i] is None)):
+            found = several([EVENTS[i] for i in order], [FIT[i] for i in order])
+            wrong += [(text, DOCUMENTS[i]) for i, o in zip(order, found, strict=True) if o != expected[i]]
+    assert wrong == []
+
+
+class Engine:
+    """An engine that takes numbers, of which a negative one is an error, and counts how it is asked."""
+
+    names = ("n",)
+
+    def __init__(self) -> None:
+        self.alone = self.lots = self.compiled = 0
+
+    def one(self, given: Any, fit: bool | None) -> bool | Failure:
+        self.alone += 1
+        return given["n"] > 0 if "n" in given and given["n"] >= 0 else Failure("negative")
+
+    def __call__(self, values: Any) -> list[Any] | None:
+        self.lots += 1
+        return None if min(values) < 0 else [n > 0 or "neither" for n in values]
+
+    def compile(self) -> Engine:
+        self.compiled += 1
+        return self
+
+
+@pytest.mark.parametrize(
+    ("events", "every", "together", "alone"),
+    [
+        (900, 0, 0, 900),  # too few to compile anything for
+        (1_600, 0, 100, 0),
+        (1_607, 0, 100, 7),
+        (1_600, 160, 100, 10 * SIZE),
+        (1_600, SIZE, 8, 1_600),  # each of the first lots fails, and no more are tried
+    ],
+)
+def test_how_an_engine_is_asked(events: int, every: int, together: int, alone: int) -> None:
+    engine = Engine()
+    numbers = [-1 if every and i % every == 0 else i % 3 for i in range(events)]
+    found = Lots(engine.one, engine.compile)([{"n": n} for n in numbers], [True] * events)
+    assert (together, alone, int(events > 1_000)) == (engine.lots, engine.alone, engine.compiled)
+    expected = [None if n < 0 else n > 0 for n in numbers]
+    assert [e if e else None for e in expected] == [o if o else None for o in found]
+
+
+def test_events_that_lack_a_variable_or_do_not_fit_are_asked_alone() -> None:
+    engine = Engine()
+    given: list[dict[str, int]] = [{} if i % 5 == 0 else {"n": 1} for i in range(2_000)]
+    found = Lots(engine.one, engine.compile)(given, [i % 7 != 0 for i in range(2_000)])
+    assert [None if i % 5 == 0 else True for i in range(2_000)] == found
+    assert 2_000 == engine.alone + engine.lots * SIZE
+    assert engine.lots
+
+
+@pytest.mark.parametrize(
+    ("text", "roots"),
+    [
+        ('ce.type == "t" && data.a > 1.0', {"ce", "data"}),
+        ("size(values_) > 0", {"values_"}),
+        ("[1].exists(values, values == 1) && data.a == 1.0", {"data"}),
+    ],
+)
+def test_the_names_that_a_lot_binds(text: str, roots: set[str]) -> None:
+    lot = cel_expr.compile_lot(text, frozenset(roots))
+    assert lot is not None
+    assert set(lot.names) == roots
+    values = {"ce": {"type": "t"}, "data": {"a": 2.0}, "values_": [1]}
+    given = [values[name] for _ in range(SIZE) for name in lot.names]
+    single = cel_expr.compile_text(text, frozenset(roots))({name: values[name] for name in roots})
+    assert [single] * SIZE == lot(given)
+
+
+def test_our_own_evaluator_has_no_lots() -> None:
+    found = prepare(check_filter("data.a > 1.0")[0].checked.expr, OWN_ENGINE, {"data": None})  # type: ignore[union-attr,dict-item]
+    assert isinstance(found, Program)
+    events = [{"data": {"a": float(i)}} for i in range(2_000)]
+    assert [i > 1 for i in range(2_000)] == found.lots()(events, [True] * 2_000)
