@@ -19,6 +19,8 @@ from .atoms import (
     excludes,
     implies,
     impossible,
+    is_finite,
+    leave_none,
     needs,
     opposite,
     work,
@@ -54,8 +56,8 @@ MAX_WORK = 30_000
 """Terms looked at and values compared for one filter; of what is left then, nothing is said."""
 _SHOWN = 60
 
-_Pair: TypeAlias = tuple[Expr, Expr]
-"""Two terms that decide a whole, in the order in which they are written; twice the same where one does."""
+_Terms: TypeAlias = tuple[Expr, ...]
+"""The terms that decide a whole, in the order in which they are written."""
 
 
 def analyse(checked: Checked, source: Source) -> tuple[Diagnostic, ...]:
@@ -64,10 +66,10 @@ def analyse(checked: Checked, source: Source) -> tuple[Diagnostic, ...]:
     whole = checked.expr
     found: list[Diagnostic] = []
     pushed = _pushed(whole)
-    if not isinstance(whole, Lit) and (pair := run.never(pushed, ())) is not None:
-        found.append(_unsatisfiable(pair, source, "the filter never matches"))
-    elif not isinstance(whole, Lit) and (pair := run.always(pushed, frozenset())) is not None:
-        found.append(_always(pair, source, "the filter matches every event"))
+    if not isinstance(whole, Lit) and (terms := run.never(pushed, ())) is not None:
+        found.append(_unsatisfiable(terms, source, "the filter never matches"))
+    elif not isinstance(whole, Lit) and (terms := run.always(pushed, frozenset())) is not None:
+        found.append(_always(terms, source, "the filter matches every event"))
     else:
         found.extend(_within(run, whole, source, frozenset()))
     return tuple(dict.fromkeys(found))
@@ -76,11 +78,11 @@ def analyse(checked: Checked, source: Source) -> tuple[Diagnostic, ...]:
 def _parts(run: _Run, e: Expr, source: Source, bound: frozenset[str]) -> Iterator[Diagnostic]:
     """What there is to say about the conjunctions and disjunctions in `e`."""
     logic = isinstance(e, Call) and e.function in (AND, OR)
-    if logic and (pair := run.never(_pushed(e), ())) is not None:
-        yield _unsatisfiable(pair, source, "this part never holds")
+    if logic and (terms := run.never(_pushed(e), ())) is not None:
+        yield _unsatisfiable(terms, source, "this part never holds")
         return
-    if logic and (pair := run.always(_pushed(e), bound)) is not None:
-        yield _always(pair, source, "this part holds for every event")
+    if logic and (terms := run.always(_pushed(e), bound)) is not None:
+        yield _always(terms, source, "this part holds for every event")
         return
     yield from _within(run, e, source, bound)
 
@@ -96,20 +98,21 @@ def _within(run: _Run, e: Expr, source: Source, bound: frozenset[str]) -> Iterat
         yield from _parts(run, child, source, inner if i else bound)
 
 
-def _unsatisfiable(pair: _Pair, source: Source, outcome: str) -> Diagnostic:
-    first, second = pair
-    if first == second:
-        return Diagnostic("TRI251", f"'{_text(first)}' never holds: {outcome}", source, first.span)
-    message = f"'{_text(first)}' and '{_text(second)}' never hold together: {outcome}"
-    return Diagnostic("TRI251", message, source, second.span, "an error, such as an absent attribute, is no match")
+def _unsatisfiable(terms: _Terms, source: Source, outcome: str) -> Diagnostic:
+    said, last = _listed(terms, "and"), terms[-1].span
+    if len(terms) == 1:
+        return Diagnostic("TRI251", f"{said} never holds: {outcome}", source, last)
+    message = f"{said} never hold together: {outcome}"
+    return Diagnostic("TRI251", message, source, last, "an error, such as an absent attribute, is no match")
 
 
-def _always(pair: _Pair, source: Source, outcome: str) -> Diagnostic:
-    first, second = pair
-    said = (
-        f"'{_text(first)}' always holds" if first == second else f"'{_text(first)}' or '{_text(second)}' always holds"
-    )
-    return Diagnostic("TRI252", f"{said}: {outcome}", source, second.span)
+def _always(terms: _Terms, source: Source, outcome: str) -> Diagnostic:
+    return Diagnostic("TRI252", f"{_listed(terms, 'or')} always holds: {outcome}", source, terms[-1].span)
+
+
+def _listed(terms: _Terms, word: str) -> str:
+    *some, last = [f"'{_text(term)}'" for term in terms]
+    return f"{', '.join(some)} {word} {last}" if some else last
 
 
 def _text(e: Expr) -> str:
@@ -155,7 +158,7 @@ class _Run:
         self.left -= work
         return self.left >= 0
 
-    def never(self, e: Expr, given: tuple[Atom, ...]) -> _Pair | None:
+    def never(self, e: Expr, given: tuple[Atom, ...]) -> _Terms | None:
         """The terms for which `e` is true for no event on which all that is given is true; None when it may be."""
         if not self.spend(1 + len(given)):
             return None
@@ -175,31 +178,31 @@ class _Run:
             case _:
                 return self._never_alone(e, given)
 
-    def _never_alone(self, e: Expr, given: tuple[Atom, ...]) -> _Pair | None:
+    def _never_alone(self, e: Expr, given: tuple[Atom, ...]) -> _Terms | None:
         if (value := constant(e)) is not None:
-            return None if value[0] is True else (e, e)
+            return None if value[0] is True else (e,)
         found = self.atom(e)
         if found is None:
             return None
         if impossible(found):
-            return e, e
+            return (e,)
         return next(((other.written, e) for other in given if excludes(other, found)), None)
 
-    def _never_all(self, args: tuple[Expr, ...], given: tuple[Atom, ...]) -> _Pair | None:
+    def _never_all(self, args: tuple[Expr, ...], given: tuple[Atom, ...]) -> _Terms | None:
         if len(args) > MAX_TERMS:
             return None
         atoms = [(a, self.atom(a)) for a in args]
-        pair = _opposites(args) or self._first_pair(atoms, excludes)
-        if pair is not None:
-            return pair
+        terms = _opposites(args) or self._first_pair(atoms, excludes) or self._none_left(atoms)
+        if terms is not None:
+            return terms
         known = (*given, *(found for _, found in atoms if found is not None))
         for a, found in atoms:
-            pair = self.never(a, given if found is not None else known)
-            if pair is not None:
-                return pair
+            terms = self.never(a, given if found is not None else known)
+            if terms is not None:
+                return terms
         return None
 
-    def always(self, e: Expr, bound: frozenset[str]) -> _Pair | None:
+    def always(self, e: Expr, bound: frozenset[str]) -> _Terms | None:
         """The terms for which `e` is true for every event; None when it may not be."""
         if not self.spend(1):
             return None
@@ -210,30 +213,47 @@ class _Run:
                 found = [self.always(a, bound) for a in args]
                 return next(iter(found), None) if None not in found else None
             case _:
-                value = constant(e)
-                return (e, e) if value is not None and value[0] is True else None
+                if (value := constant(e)) is not None:
+                    return (e,) if value[0] is True else None
+                found_ = self.atom(e)
+                sure = found_ is not None and impossible(opposite(found_)) and self._never_errs(e, bound)
+                return (e,) if sure else None
 
-    def _always_any(self, args: tuple[Expr, ...], bound: frozenset[str]) -> _Pair | None:
+    def _always_any(self, args: tuple[Expr, ...], bound: frozenset[str]) -> _Terms | None:
         if len(args) > MAX_TERMS:
             return None
         for a in args:
-            pair = self.always(a, bound)
-            if pair is not None:
-                return pair
+            terms = self.always(a, bound)
+            if terms is not None:
+                return terms
         sure = [(a, self.atom(a)) for a in args if self._never_errs(a, bound)]
-        return _opposites(tuple(a for a, _ in sure)) or self._first_pair(
-            sure, lambda a, b: excludes(opposite(a), opposite(b))
-        )
+        against = [(a, found and opposite(found)) for a, found in sure]
+        return _opposites(tuple(a for a, _ in sure)) or self._first_pair(against, excludes) or self._none_left(against)
 
     def _first_pair(
         self, atoms: Sequence[tuple[Expr, Atom | None]], related: Callable[[Atom, Atom], bool]
-    ) -> _Pair | None:
+    ) -> _Terms | None:
         """The first two terms that are so related."""
         for i, (a, first) in enumerate(atoms):
             if first is not None:
                 for b, second in atoms[:i]:
                     if second is not None and self.spend(work(first, second)) and related(second, first):
                         return b, a
+        return None
+
+    def _none_left(self, atoms: Sequence[tuple[Expr, Atom | None]]) -> _Terms | None:
+        """A term that lists values, and those that leave none of them."""
+        tests = {id(e): (e, found) for e, found in atoms if found is not None and found.test is not Question.PRESENT}
+        for e, listing in tests.values():
+            of_it = [i for i in tests if (tests[i][1].subject, tests[i][1].sized) == (listing.subject, listing.sized)]
+            enough = is_finite(listing) and len(of_it) > 2 and self.spend(len(listing.operands) * len(of_it) ** 2)
+            if not enough or not leave_none([listing, *(tests[i][1] for i in of_it)]):
+                continue
+            for i in list(of_it):
+                rest = [other for other in of_it if other != i]
+                if i != id(e) and leave_none([listing, *(tests[other][1] for other in rest)]):
+                    of_it = rest
+            return tuple(tests[i][0] for i in of_it)
         return None
 
     def _never_errs(self, e: Expr, bound: frozenset[str]) -> bool:
@@ -252,7 +272,7 @@ class _Run:
             return declared is not None and declared.required
         return root is not None and not keys and not is_dynamic(root)
 
-    def redundant(self, e: Call) -> Iterator[_Pair]:
+    def redundant(self, e: Call) -> Iterator[tuple[Expr, Expr]]:
         """Terms of `&&` or `||` that may go, each with the term that makes it so."""
         if len(e.args) > MAX_TERMS:
             return
@@ -279,7 +299,7 @@ class _Run:
         return first and _says_no_more(by, term, function)
 
 
-def _opposites(args: tuple[Expr, ...]) -> _Pair | None:
+def _opposites(args: tuple[Expr, ...]) -> _Terms | None:
     """The first two terms of which one is the negation of the other."""
     seen: dict[Expr, Expr] = {}
     for a in args:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 
@@ -95,6 +95,7 @@ _TEXT_TESTS = {
     "contains": Question.CONTAINS,
     "matches": Question.MATCHES,
 }
+_PARTS = (Question.PREFIX, Question.SUFFIX, Question.CONTAINS)
 _TOTALLY_ORDERED = frozenset({BOOL, BYTES, DURATION, INT, STRING, TIMESTAMP, UINT})
 _NUMBERS = (int, Uint, float)
 
@@ -274,7 +275,15 @@ def impossible(a: Atom) -> bool:
     counts = a.sized or a.type == UINT
     if is_finite(a):
         return not any(not counts or (domain(v) == "number" and v >= 0 and v % 1 == 0) for v in a.operands)
+    if a.test in _PARTS:
+        return a.negated and a.operands[0] == ""
     return counts and a.test is Question.ORDER and needs(a) == "number" and not a.negated and _whole(a)[1] < 0
+
+
+def leave_none(atoms: Sequence[Atom]) -> bool:
+    """Whether no value makes all of them true: the first lists the only ones that make it true, of the same subject."""
+    first, *others = atoms
+    return not any(all(outcome(other, v) for other in others) for v in first.operands)
 
 
 def work(a: Atom, b: Atom) -> int:
@@ -310,6 +319,8 @@ def _excludes(a: Atom, b: Atom) -> bool:
 
 
 def _parts_exclude(a: Atom, b: Atom) -> bool:
+    if a.test is Question.PREFIX and b.test is Question.ORDER:
+        return _side(a.operands[0], b.operands[0]) in _OUTSIDE[b.sign]
     if a.test is not b.test:
         return False
     x, y = a.operands[0], b.operands[0]
@@ -322,6 +333,18 @@ def _parts_exclude(a: Atom, b: Atom) -> bool:
             return _no_room(a, b)
         case _:
             return False
+
+
+def _side(prefix: str, bound: str) -> str:
+    """Where the texts with a prefix are: all of them below the bound, the bound the least of them, above, or around."""
+    if bound.startswith(prefix):
+        return "from" if bound == prefix else "around"
+    return "below" if prefix < bound else "above"
+
+
+_OUTSIDE = {LESS: ("from", "above"), LESS_EQUALS: ("above",), GREATER: ("below",), GREATER_EQUALS: ("below",)}
+_INSIDE = {LESS: ("below",), LESS_EQUALS: ("below",), GREATER: ("above",), GREATER_EQUALS: ("from", "above")}
+"""By the operator of an order, where texts are that all fail it, or all pass it."""
 
 
 def _no_room(a: Atom, b: Atom) -> bool:
@@ -359,7 +382,7 @@ def _size_excludes(a: Atom, size: Atom) -> bool:
     """Whether no value that passes `a` has the size."""
     if is_finite(a):
         return not any(outcome(size, len(v)) for v in a.operands if isinstance(v, str | bytes | list | dict))
-    if a.negated or a.test not in (Question.PREFIX, Question.SUFFIX, Question.CONTAINS):
+    if a.negated or a.test not in _PARTS:
         return False
     least = replace(size, test=Question.ORDER, operands=(len(a.operands[0]),), sign=GREATER_EQUALS, negated=False)
     return excludes(least, size)
@@ -417,6 +440,8 @@ def _at_least(a: Atom, b: Atom) -> bool:
             return bool(x == y)
         case Question.ORDER, Question.ORDER if needs(a) == needs(b):
             return _stricter(a, b)
+        case Question.PREFIX, Question.ORDER if needs(b) == "string":
+            return _side(x, b.operands[0]) in _INSIDE[b.sign]
         case _:
             return False
 

@@ -31,7 +31,11 @@ Pass: TypeAlias = Callable[[Expr, Types], Expr]
 PIPELINE: tuple[tuple[str, Pass, frozenset[str]], ...] = (
     ("fold", fold, frozenset()),  # first: what is constant decides the rest
     ("chosen", chosen_membership, frozenset({CONDITIONAL, "orValue"})),  # while it is one value that is compared
-    ("optionals", optionals, frozenset({OPTIONAL_INDEX, "orValue", "hasValue", "value"})),  # makes conditionals
+    (
+        "optionals",
+        optionals,
+        frozenset({OPTIONAL_INDEX, "first", "last", "orValue", "hasValue", "value"}),
+    ),  # makes conditionals
     ("choices", choices, frozenset({CONDITIONAL})),  # leaves fewer conditionals in calls, and more around them
     ("conditionals", conditionals, frozenset({CONDITIONAL})),  # makes negations and terms
     ("negations", negations, frozenset({NOT})),  # makes conjunctions into disjunctions, whose terms may then be flat

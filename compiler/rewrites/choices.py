@@ -116,11 +116,20 @@ def _is_choice(e: Expr, most: int = _MOST_ELSE) -> bool:
     match e:
         case Call(function=function, args=(test, _, other)) if function == CONDITIONAL:
             known = _is_constant(other) or (most > 1 and not isinstance(other, Bind) and _is_choice(other, most - 1))
-            return known and all(isinstance(t, Has) for t in conjuncts(test))
+            return known and all(map(_asks_for_presence, conjuncts(test)))
         case Bind(body=body):
             return not isinstance(body, Bind) and _is_choice(body)
         case _:
             return False
+
+
+def _asks_for_presence(e: Expr) -> bool:
+    """Whether `e` is `has(m.f)`, or asks whether a list has a first or last element."""
+    match e:
+        case Call(function="hasValue", target=Call(function="first" | "last")):
+            return True
+        case _:
+            return isinstance(e, Has)
 
 
 def _are_constant(parts: list[Expr]) -> bool:

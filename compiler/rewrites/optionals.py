@@ -58,10 +58,14 @@ def optionals(e: Expr, types: Mapping[int, CelType]) -> Expr:
 
 @dataclass(frozen=True, slots=True)
 class _Path:
-    """What is selected from `base`, which is no optional: by each step, a key and where it is written."""
+    """What is selected from `base`, which is no optional: by each step, a key and where it is written.
+
+    `end` is `first` or `last` where it is selected from that element of `base`, a list, or is that element.
+    """
 
     base: Expr
     steps: tuple[tuple[str, Span], ...]
+    end: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +129,10 @@ class _Run:
                 return self._or_value(found, self.visit(other), e)
             case Call(function="hasValue", target=target, args=()) if target is not None:
                 found = self._read(target)
-                return self._present(found, e) if found is not None and _is_testable(found) else None
+                return self._present(found, e) if found is not None and _is_used_up(found) else None
             case Call(function="value", target=target, args=()) if target is not None:
                 found = self._read(target)
-                return self._selected(found) if isinstance(found, _Path) else None
+                return self._selected(found) if isinstance(found, _Path) and found.steps else None
             case Has(operand=operand, field=name) if (held := self._read(operand)) is not None:
                 longer = self._longer(held, name, operand, e.span)
                 return self._present(longer, e) if longer is not None else None
@@ -179,6 +183,8 @@ class _Run:
                 if first is None or second is None or (_repeats_other(first) and not _is_constant(second)):
                     return None
                 return _Or(first, second)
+            case Call(function="first" | "last" as end, target=target, args=()) if target is not None:
+                return self._of_end(target, end, e, [], doubtful=False)
             case Comprehension(macro=MacroKind.OPT_MAP | MacroKind.OPT_FLAT_MAP as macro, range=range_, body=body):
                 path = self._read(range_)
                 inner = self._read(body) if _FLAT[macro] else _Of(body)
@@ -211,9 +217,20 @@ class _Run:
             if held.name != "optional_type":
                 certain = held == JSON or not (doubtful or _may_nest(held))
                 return _Path(holder, tuple(reversed(steps))) if optional and certain else None
+            match holder:
+                case Call(function="first" | "last" as end, target=target, args=()) if target is not None:
+                    return self._of_end(target, end, holder, steps, doubtful=doubtful)
             doubtful = doubtful or _may_nest(held)
             e = holder
         return None
+
+    def _of_end(self, items: Expr, end: str, e: Expr, steps: list[tuple[str, Span]], *, doubtful: bool) -> _Path | None:
+        """What is selected from an end of a list, `e`; None where an element may be an optional itself."""
+        held = self.types.get(e.id)
+        if held is None or held.name != "optional_type":
+            return None
+        certain = held.params[0] == JSON or not (doubtful or _may_nest(held))
+        return _Path(items, tuple(reversed(steps)), end) if certain else None
 
     def _longer(self, held: _Optional, name: str, operand: Expr, span: Span) -> _Path | None:
         """The path of what is selected by one more name from what a path selects."""
@@ -222,7 +239,7 @@ class _Run:
         base, type_ = self.types.get(held.base.id), self.types.get(operand.id)
         if base != JSON and (type_ is None or _may_nest(type_)):
             return None
-        return _Path(held.base, (*held.steps, (name, span))) if _FIELD.fullmatch(name) else None
+        return replace(held, steps=(*held.steps, (name, span))) if _FIELD.fullmatch(name) else None
 
     def _or_value(self, found: _Optional, other: Expr, e: Expr) -> Expr:
         """The value of the optional, or else `other`; in the place of `e`."""
@@ -257,7 +274,7 @@ class _Run:
                 either = (self._present(first, e), known, self._present(second, e))
                 return Call(CONDITIONAL, either, id=e.id, span=e.span)
             case _Path(steps=steps):
-                base, name = (self.visit(found.base), "") if len(steps) == 1 else self._base(found)
+                base, name = (self.visit(found.base), "") if len(steps) == 1 and not found.end else self._base(found)
                 return self._bound(name, found, conjunction(_steps(base, found)[0], e.span))
             case _Mapped(path=path, variable=variable, body=body):
                 base, name = self._base(path)
@@ -344,6 +361,11 @@ def _is_constant(found: _Optional) -> bool:
     return isinstance(found, _Nothing) or (isinstance(found, _Of) and isinstance(found.value, Lit))
 
 
+def _is_used_up(found: _Optional) -> bool:
+    """Whether `hasValue()` of it becomes something else: of an end of a list, it is how that is asked."""
+    return _is_testable(found) and not (isinstance(found, _Path) and found.end and not found.steps)
+
+
 def _is_testable(found: _Optional) -> bool:
     """Whether its presence is known without evaluating what it holds, which may err."""
     match found:
@@ -360,6 +382,10 @@ def _is_testable(found: _Optional) -> bool:
 def _steps(base: Expr, path: _Path) -> tuple[tuple[Expr, ...], Expr]:
     """The tests that all steps are there, and what they lead to."""
     tests: list[Expr] = []
+    if path.end:
+        element = Call(path.end, (), base, span=base.span)
+        tests.append(Call("hasValue", (), element, span=base.span))
+        base = Call("value", (), element, span=base.span)
     for name, span in path.steps:
         tests.append(Has(base, name, span=span))
         base = Select(base, name, span=span)
