@@ -28,7 +28,8 @@ class Judge(Generic[T]):
 
         An event that a filter turns down makes no row, so filtered = evaluated - delivered - errored.
         """
-        return fan_out(events, self.triggers, outcomes=True, prepared=self._prepared)
+        kept = dict.fromkeys((t.id for t in self.triggers), "drop")  # what becomes of an error is not said here
+        return fan_out(events, self.triggers, on_error=kept, outcomes=True, prepared=self._prepared)
 
     def explained(self, pairs: DataFrame, errored: Column) -> DataFrame:
         """`pairs` with the columns `error` and `subexpression`, for those where `errored` is true."""

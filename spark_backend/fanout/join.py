@@ -37,7 +37,8 @@ def fan_out(
     """The pairs of event and trigger: a row for each event that a filter lets pass, with the trigger's id.
 
     They are the pairs that `where` gives for each filter alone. An event on which a filter errs is dropped, delivered,
-    or fails the query: "drop", "deliver" or "fail", for all triggers or by trigger ("drop" for those not named).
+    or fails the query: "drop", "deliver" or "fail", as a mapping says by trigger, or else the trigger itself (its
+    `on_error`, which is that of its annotation), or else what is given for all.
     With `outcomes` the column `outcome` says "delivered" or "errored", and the errored pairs are there whatever is
     done with them, so that filtered = evaluated - delivered - errored. `prepared` keeps what is made of these triggers
     for a table's columns, so that the next table of the same columns needs no plan; it is for these arguments alone.
@@ -45,7 +46,8 @@ def fan_out(
     Raises:
         CompileError: where a filter does not fit the columns' types, or neither Spark nor its engine can evaluate it.
         LayoutError: where the columns do not hold events.
-        ValueError: where two triggers have one id, or the events have a column of the name of one that is added.
+        ValueError: where two triggers have one id, `on_error` names a trigger that is not there, or the events have a
+            column of the name of one that is added.
     """
     added = (TRIGGER, OUTCOME) if outcomes else (TRIGGER,)
     clash = [c for c in df.columns if c.lower() in added]
@@ -53,7 +55,11 @@ def fan_out(
         raise ValueError(f"the events have a column '{clash[0]}'")
     if len({t.id for t in triggers}) < len(triggers):
         raise ValueError("two triggers have one id")
-    modes = {t.id: _mode(t.id, on_error, outcomes) for t in triggers}
+    by_id = {} if isinstance(on_error, str) else on_error
+    if unknown := sorted(by_id.keys() - {t.id for t in triggers}):
+        raise ValueError(f"on_error names no trigger here: {', '.join(unknown)}")
+    for_all = on_error if isinstance(on_error, str) else "drop"
+    modes = {t.id: _mode(by_id.get(t.id) or getattr(t, "on_error", "") or for_all, outcomes) for t in triggers}
     known = {} if prepared is None else prepared
     key = df.schema.json() if prepared is not None else ""
     ready = known.get(key)
@@ -90,8 +96,7 @@ def _conditions(df: DataFrame, triggers: Sequence[Trigger], modes: Mapping[str, 
     return with_outcomes(df, values).select(*kept, each).select(*columns)
 
 
-def _mode(id_: str, on_error: str | Mapping[str, str], outcomes: bool) -> int:
-    wanted = on_error if isinstance(on_error, str) else on_error.get(id_, "drop")
+def _mode(wanted: str, outcomes: bool) -> int:
     match wanted:
         case "drop":
             return _KEEP if outcomes else _DROP

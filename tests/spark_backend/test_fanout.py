@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
-from filter_sets import Named
+from filter_sets import Named, Trigger
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -585,6 +585,19 @@ def test_errors_are_dropped_or_delivered_by_trigger(frames: dict[str, DataFrame]
     assert {"eu": eu, "us": us + absent} == actual
 
 
+@pytest.mark.parametrize("more", [0, 30])
+def test_a_trigger_says_itself_what_becomes_of_its_errors(frames: dict[str, DataFrame], more: int) -> None:
+    frame = frames["JSON text"]
+    own = [Trigger(mode, 'ce.region == "eu"', mode) for mode in ("deliver", "drop")]
+    others = [with_id(f'ce.region == "{i}"', str(i)) for i in range(more)]
+    eu = frame.where("extensions['region'] = 'eu'").count()
+    absent = frame.where("extensions['region'] IS NULL").count()
+    for given, kept in (("drop", absent), ("deliver", absent), ({"deliver": "drop"}, 0)):
+        pairs = fan_out(frame, [*own, *others], on_error=given).where("trigger IN ('deliver', 'drop')")  # type: ignore[arg-type]
+        counted = {r["trigger"]: r["count"] for r in pairs.groupBy("trigger").count().collect()}
+        assert {"deliver": eu + kept, "drop": eu} == counted
+
+
 @pytest.mark.parametrize("count", [1, 3, 30])
 def test_an_error_fails_the_query_where_that_is_asked(frames: dict[str, DataFrame], count: int) -> None:
     triggers = [with_id(f'ce.region == "{i}"', f"t{i}") for i in range(count)]
@@ -623,6 +636,8 @@ def test_a_column_that_is_there_already_is_refused(spark: SparkSession, name: st
 def test_ids_are_unique_and_modes_known(frames: dict[str, DataFrame]) -> None:
     with pytest.raises(ValueError, match="one id"):
         fan_out(frames["VARIANT"], [with_id("true"), with_id("false")])
+    with pytest.raises(ValueError, match="names no trigger here: other"):
+        fan_out(frames["VARIANT"], [with_id("true", "t")], on_error={"other": "deliver", "t": "drop"})
     with pytest.raises(ValueError, match="no such on_error"):
         fan_out(frames["VARIANT"], [with_id("true")], on_error="keep")
 
