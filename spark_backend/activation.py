@@ -155,6 +155,8 @@ class Runner:
         """
         outcomes: list[bool | None] = [None if g is None else True for g in given]
         events = {i: as_seen(self._job, g) for i, g in enumerate(given) if g is not None}
+        if self._job.json_extensions:  # it was asked of their text
+            fit = [None] * len(fit)
         for lots in self._lots:
             found = lots(list(events.values()), [fit[i] for i in events])
             for i, outcome in zip(list(events), found, strict=True):

@@ -219,7 +219,7 @@ def each_row(columns: Columns, judge: Callable[[Columns, int], list[T]], *, once
     """
     if once:
         first = list(zip(*(c[:_ROWS] for c in columns), strict=True))
-        if len(set(first)) * 8 <= len(first) * 7:
+        if first and len(set(first)) * 8 <= len(first) * 7:
             rows = list(zip(*columns, strict=True))
             different = list(dict.fromkeys(rows))
             found = dict(zip(different, each_row(list(zip(*different, strict=True)), judge, once=False), strict=True))

@@ -42,7 +42,7 @@ def _value(data: bytes, at: int, names: tuple[str, ...], texts: _Texts) -> Any:
     first = data[at]
     basic, info = first & 3, first >> 2
     if basic == SHORT_TEXT:
-        text = data[at + 1 : at + 1 + info].decode()
+        text = _taken(data, at + 1, info).decode()
         texts.append(text)
         return text
     if basic == PRIMITIVE:
@@ -76,12 +76,12 @@ def _decimal(form: str) -> _Read:
 
 
 def _long_decimal(data: bytes, at: int, _: _Texts) -> Any:
-    return int.from_bytes(data[at + 1 : at + 17], "little", signed=True) / _POWERS[data[at]]
+    return int.from_bytes(_taken(data, at + 1, 16), "little", signed=True) / _POWERS[data[at]]
 
 
 def _bytes(data: bytes, at: int, _: _Texts) -> bytes:
     size, at = _size(data, at, wide=True)
-    return data[at : at + size]
+    return _taken(data, at, size)
 
 
 def _text(data: bytes, at: int, texts: _Texts) -> str:
@@ -109,9 +109,16 @@ _PRIMITIVES: Mapping[int, _Read] = {
 """By the format's numbers of primitive types, those that CEL has."""
 
 
+def _taken(data: bytes, at: int, size: int) -> bytes:
+    found = data[at : at + size]
+    if len(found) < size:
+        raise UnreadableError("a VARIANT cut short")
+    return found
+
+
 def _size(data: bytes, at: int, *, wide: bool) -> tuple[int, int]:
     """A count, and where what follows it begins."""
-    return (int.from_bytes(data[at : at + 4], "little"), at + 4) if wide else (data[at], at + 1)
+    return (int.from_bytes(_taken(data, at, 4), "little"), at + 4) if wide else (data[at], at + 1)
 
 
 def _numbers(data: bytes, at: int, count: int, width: int) -> tuple[Sequence[int], int]:
@@ -132,4 +139,4 @@ def _names(metadata: bytes) -> tuple[str, ...]:
     width = (metadata[0] >> 6) + 1
     count = int.from_bytes(metadata[1 : 1 + width], "little")
     ends, at = _numbers(metadata, 1 + width, count + 1, width)
-    return tuple(metadata[at + ends[i] : at + ends[i + 1]].decode() for i in range(count))
+    return tuple(_taken(metadata, at + ends[i], ends[i + 1] - ends[i]).decode() for i in range(count))

@@ -66,6 +66,7 @@ _LENIENT = {
 }
 """Functions that the engine answers otherwise for some texts, each with the difference."""
 _FIELDS = frozenset(row.function for row in FAMILIES["times"])
+_PACKAGES = frozenset(name.split(".")[0] for name in TYPE_NAMES if "." in name)
 _ZONE = re.compile(r"(?:[+-]?\d{1,2}:\d{1,2}|(?!Fixed/)[A-Za-z0-9_+/-]+)?", re.ASCII)
 """Time zones that every implementation reads alike: fixed ones, and names."""
 
@@ -256,25 +257,28 @@ def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any
         except RuntimeError as e:
             spent = f"a macro takes more than {MAX_TURNS:,} turns"
             raise GaveUpError(spent if _SPENT in str(e) else str(e)) from e
-        value = found.value()
-        if value is True or value is False:
-            return value
         kind = found.type().name()
-        return Failure(str(value) if kind == "ERROR" else f"the result is {kind.lower()}, not bool")
+        if kind == "BOOL":
+            return bool(found.value())
+        # Of another value only the kind is asked: `value()` takes a reference from None for each null.
+        return Failure(str(found.value()) if kind == "ERROR" else f"the result is {kind.lower()}, not bool")
 
     return evaluate
 
 
 def compile_lot(text: str, roots: frozenset[str]) -> Lot | None:
-    """A program for several events at once: a list of the expression's results, its variables bound for each.
+    """A program for several events at once: a list of the expression's outcomes, its variables bound for each.
 
-    None where the engine does not compile it.
+    A result that is no bool is an error of the whole: `plain_value()` does not survive an optional, nor many nulls.
+    None where the engine does not compile it, or would take a variable for part of a type's name.
     """
+    if not roots.isdisjoint(_PACKAGES):
+        return None
     names = tuple(sorted(root for root in roots if re.search(rf"\b{root}\b", text)))
     values = "values" + "_" * max(map(len, roots), default=0)  # longer than any, so none of them
     results = []
     for i in range(SIZE):
-        result = text
+        result = f"({text}) ? true : false"
         for j, name in enumerate(names, i * len(names)):
             result = f"cel.bind({name}, {values}[{j}], {result})"
         results.append(result)

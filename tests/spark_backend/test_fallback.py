@@ -14,7 +14,7 @@ from pyspark.sql.types import VariantVal
 from tricel.compiler import Source, parse
 from tricel.compiler.celtypes import DYN
 from tricel.spark_backend import column, where
-from tricel.spark_backend.activation import Form, Input, Reader
+from tricel.spark_backend.activation import Form, Input, Job, Reader, Runner
 from tricel.spark_backend.columns import with_outcomes
 from tricel.spark_backend.engines import ENGINES, Program, Refusal, prepare
 from tricel.spark_backend.fallback import Columns, each_row
@@ -398,6 +398,17 @@ def test_an_evaluation_that_the_engine_ends_is_begun_again(field: str) -> None:
 def test_an_index_into_no_list_is_an_error_in_an_optional_too(text: str, engine: str) -> None:
     program = program_of(text)
     assert (engine, None) == (program.engine, program({"ce": {}, "data": {"one": 1.0}}))
+
+
+def test_an_empty_batch_has_no_outcomes() -> None:
+    assert [] == each_row([[], []], lambda columns, count: [True] * count, once=True)
+
+
+@pytest.mark.parametrize(("value", "expected"), [('{"a": "x\\u0000y"}', False), ('{"a": "x"}', True)])
+def test_what_is_in_the_json_of_an_attribute_may_not_fit_the_engine(value: str, expected: bool) -> None:
+    job = Job((program_of('ce.e.a == "x"'),), frozenset({"e"}))
+    read = Reader((Input(Form.TEXT, "e", "", attribute=True),), attributes=True)
+    assert [expected] * 40 == Runner(job).each(*read.each([[value] * 40], 40))
 
 
 @pytest.mark.parametrize("levels", [100, 490, 1_000])

@@ -65,6 +65,16 @@ def test_what_json_does_not_have() -> None:
             primitive(kind, content)
 
 
+@pytest.mark.parametrize(
+    "value", ["29616263", "400a000000616263", "4003", "3c0a000000616263", "28000102", "2800", "020100", "030100"]
+)
+def test_values_cut_short_are_no_values(value: str) -> None:
+    with pytest.raises((ValueError, IndexError, struct.error)):
+        decoded(bytes.fromhex(value), b"\x01\x00\x00")
+    with pytest.raises((ValueError, IndexError, struct.error)):
+        decoded(b"\x00", b"\x01\x01\x00\x05abc")
+
+
 @pytest.mark.parametrize("cut", [1, 3, 7, 12])
 def test_bytes_that_are_no_variant_do_not_pass_for_one(cut: int) -> None:
     value, metadata = VariantUtils.parse_json('{"a": 1.5, "b": [12345678, "c"]}')
