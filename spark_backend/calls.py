@@ -28,7 +28,7 @@ from tricel.compiler.nodes import (
     Expr,
 )
 
-from . import dynamic, equality, made, membership, selection, special
+from . import dynamic, equality, extremes, made, membership, nanos, selection, special
 from .capability import OPTIONAL, reason_for
 from .lowerings import NATIVE
 from .reasons import NotNative
@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 _BARE = frozenset({t.NULL, t.BOOL, t.INT, t.STRING, t.BYTES, t.TIMESTAMP, t.DURATION, t.TYPE})
 """Types whose equality writes each operand once."""
 _ADD_LIST = "add_list"
-_TYPE_NAMES = {t.TIMESTAMP: "google.protobuf.Timestamp", t.DURATION: "google.protobuf.Duration"}
+_TYPE_NAMES = {
+    **dict.fromkeys((t.TIMESTAMP, nanos.TIME), "google.protobuf.Timestamp"),
+    **dict.fromkeys((t.DURATION, nanos.SPAN), "google.protobuf.Duration"),
+}
 _ORDERING = frozenset({LESS, LESS_EQUALS, GREATER, GREATER_EQUALS})
 _MIRRORED = {LESS: ">", LESS_EQUALS: ">=", GREATER: "<", GREATER_EQUALS: "<="}
 
@@ -69,9 +72,12 @@ def call(lowering: Lowering, e: Call, scope: dict[str, Sql]) -> Sql:
     rows = lowering.checked.overloads.get(e.id, ())
     if not rows:
         raise NotNative("a call that was not checked")
-    if rows[0].id in special.SPECIAL and len(rows) == 1:
-        return special.SPECIAL[rows[0].id](lowering, args, scope)
-    operands = [lowering.parts(a, scope) for a in args]
+    if (lower := special.of(rows)) is not None:
+        return lower(lowering, args, scope)
+    if e.function in extremes.FUNCTIONS:
+        return extremes.extreme(lowering, e, scope)
+    comparison = e.function in _ORDERING or e.function in (EQUALS, NOT_EQUALS)
+    operands = [extremes.compared(lowering, a, scope) if comparison else lowering.parts(a, scope) for a in args]
     if e.function in (EQUALS, NOT_EQUALS):
         return _equality(lowering, operands, negated=e.function == NOT_EQUALS)
     if e.function == "type":
@@ -83,8 +89,17 @@ def call(lowering: Lowering, e: Call, scope: dict[str, Sql]) -> Sql:
     if e.function == ADD and any(o.type.name == "list" for o in operands):
         return _add_lists(lowering, operands)
     operands = [lowering.whole(o) for o in operands]
+    if e.function in special.READ and operands[0].type in (t.STRING, t.JSON):
+        return special.READ[e.function](lowering, operands[0])
     if e.function in _ORDERING:
+        found = nanos.compared(e.function.strip("_"), *operands)
+        if found is not None:
+            return found
         operands = _comparable(operands)
+    taken = nanos.of(lowering, e.function, operands)
+    if isinstance(taken, Sql):
+        return taken
+    operands = list(taken)
     return _apply(lowering, _taking(e.function, e.target is not None, tuple([o.type for o in operands])), operands)
 
 
@@ -100,7 +115,7 @@ def _equality(lowering: Lowering, operands: list[Sql], *, negated: bool) -> Sql:
 
 def _conditional(lowering: Lowering, test: Expr, then: Expr, other: Expr, *, scope: dict[str, Sql]) -> Sql:
     condition = lowering.condition(test, scope)
-    a, b = lowering.lower(then, scope), lowering.lower(other, scope)
+    a, b = nanos.alike(lowering.lower(then, scope), lowering.lower(other, scope))
     if a.type != b.type:
         a, b = made.as_variant(a), made.as_variant(b)
     if a.shape != b.shape:
@@ -119,6 +134,8 @@ def _apply(lowering: Lowering, rows: Sequence[Overload], operands: list[Sql]) ->
     for row in rows:
         if row.id not in NATIVE and row.id != _ADD_LIST:
             raise NotNative(reason_for(row.id))
+    if not rows and all(o.type in t.SCALARS or (o.type == t.JSON and o.from_json) for o in operands):
+        return Sql("CAST(NULL AS VARIANT)", t.JSON, cheap=True, from_json=True)
     if not rows:
         raise NotNative("the columns' types fit no overload")
     if len(rows) == 1:

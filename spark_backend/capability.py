@@ -25,6 +25,7 @@ class Capability:
     reason: str = ""
 
 
+_SORTED = ("int", "double", "bool", "string", "bytes", "timestamp", "duration")
 IN_THE_WALK = {
     "logical_and": "",
     "logical_or": "",
@@ -41,16 +42,38 @@ IN_THE_WALK = {
     "type": "",
     "matches": "a literal pattern that Java runs alike and in linear time",
     "matches_string": "a literal pattern that Java runs alike and in linear time",
-    "string_to_timestamp": "a literal, not finer than a microsecond",
-    "string_to_duration": "a literal, not finer than a microsecond and not over 292 years",
+    "string_to_timestamp": "",
+    "string_to_duration": "written in the filter, not over 292 years",
     **{f"timestamp_to_{field}_with_tz": "a literal zone: UTC or an offset" for field in times.FIELDS},
     **{
         f"{stem}_{pair}": "the int rounded to a double, as CEL has it"
         for stem in ("less", "less_equals", "greater", "greater_equals")
         for pair in ("int64_double", "double_int64")
     },
+    **{
+        f"math_@{kind}_{numbers}": "where the result is an int for all events or a double for all, or is compared"
+        for kind in ("max", "min")
+        for numbers in (
+            *("int", "double", "int_int", "double_double", "int_double", "double_int"),
+            *("list_int", "list_double"),
+        )
+    },
     "list_join": "",
     "list_join_string": "",
+    "string_reverse": "",
+    "list_reverse": "",
+    "list_slice": "",
+    "list_flatten": "",
+    "list_flatten_int": "a number of levels written out, at most 8",
+    "list_distinct": "all but structs, maps and lists of typed columns compared whole",
+    "lists_range": "a number written out, at most 10,000, or a size()",
+    "list_first": "where no optional is kept",
+    "list_last": "where no optional is kept",
+    **{f"list_{kind}_sort": "" for kind in _SORTED},
+    **{
+        f"list_sets_{test}_list": "all but structs, maps and lists of typed columns compared whole"
+        for test in ("contains", "equivalent", "intersects")
+    },
     **{
         f"optional_{overload}": "of a field, or a key written out, and where no optional is kept"
         for overload in ("of", "none", "hasValue", "value", "or_optional", "orValue_value")
@@ -59,56 +82,21 @@ IN_THE_WALK = {
 """Overloads that `lower` handles itself, each with its condition."""
 
 _UINT = "Spark has no unsigned 64-bit integer"
-_BYTES = "bytes are not lowered yet"
-_LISTS = "functions that make lists are not lowered yet"
 _REASONS = {
     "double_to_string": "Java before 19 does not always find a double's shortest text, which is CEL's",
 }
 
-OPTIONAL = "an optional has no form in SQL; only fields are selected without making one"
-_DOUBLES = "functions of doubles are not lowered yet"
-_BITS = "bitwise functions are not lowered yet"
-_SHIFT = "Spark takes the number of places modulo 64, so that 64 places move nothing"
-_SETS = "array_except() and array_intersect() take NaN to equal itself, and do not compare numbers across types"
+OPTIONAL = "an optional has no form in SQL; only fields and ends of lists are read without making one"
 _JAVA = "Spark's pattern functions run on Java's regular expressions, which are not RE2's"
-_BEST = "greatest() and least() skip NULL, which is an error here, and order NaN above all numbers"
 _EXTENSIONS = {
     "format": "format_string() has other clauses, and writes numbers, times, lists and maps otherwise",
     "strings.quote": "Spark has no function that writes a text as a CEL literal",
-    "math.greatest": _BEST,
-    "math.least": _BEST,
-    "math.ceil": "ceil() of a double is a bigint, which ends at 2^63",
-    "math.floor": "floor() of a double is a bigint, which ends at 2^63",
-    "math.round": "round() goes through a decimal, which has no negative zero",
-    "math.trunc": _DOUBLES,
-    "math.abs": "abs() of the least int is itself, or an exception, where CEL has an error",
-    "math.sign": "sign() of an int is a double",
-    "math.sqrt": _DOUBLES,
-    "math.isNaN": _DOUBLES,
-    "math.isInf": _DOUBLES,
-    "math.isFinite": _DOUBLES,
-    "math.bitAnd": _BITS,
-    "math.bitOr": _BITS,
-    "math.bitXor": _BITS,
-    "math.bitNot": _BITS,
-    "math.bitShiftLeft": _SHIFT,
-    "math.bitShiftRight": _SHIFT,
-    "slice": "slice() cuts positions outside the list to fit, where CEL has an error",
-    "flatten": "flatten() takes lists of lists alone, and a list in the data holds what it may",
-    "sort": "sort_array() does not take values of unknown types, and orders NaN",
-    "distinct": "array_distinct() takes NaN to equal itself, and does not compare numbers across types",
-    "list_reverse": _LISTS,
+    "sort": _UINT,
     "first": OPTIONAL,
     "last": OPTIONAL,
-    "lists.range": _LISTS,
-    "sets.contains": _SETS,
-    "sets.equivalent": _SETS,
-    "sets.intersects": _SETS,
     "regex.replace": f"{_JAVA}, and replacements are written with $",
     "regex.extract": _JAVA,
     "regex.extractAll": _JAVA,
-    "base64.decode": "unbase64() passes over what is not base64, where CEL has an error",
-    "base64.encode": _BYTES,
 }
 """By overload or, where all overloads have the same reason, by function."""
 for _row in ALL:
@@ -123,10 +111,8 @@ def reason_for(overload_id: str) -> str:
         return _REASONS[overload_id]
     if overload_id.startswith("optional_"):
         return OPTIONAL
-    if "uint64" in overload_id:
+    if "uint" in overload_id:
         return _UINT
-    if "bytes" in overload_id:
-        return _BYTES
     return ""
 
 

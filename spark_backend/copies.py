@@ -32,6 +32,7 @@ from tricel.compiler.nodes import (
 )
 
 from .reasons import NotNative
+from .turns import MAPPING
 
 _Path: TypeAlias = tuple[str, ...]
 _Held: TypeAlias = frozenset[_Path]
@@ -86,16 +87,16 @@ class _Walk:
 
     def _macro(self, e: Comprehension, scope: Mapping[str, _Held], *, ranged: bool) -> _Held:
         held = self.held(e.range, scope, ranged=True)
-        element = frozenset({(f"{e.variable}#{next(self._fresh)}",)}) if held else _NOTHING
-        inner = {**scope, e.variable: element, **({e.second: element} if e.second else {})}
+        taken = [frozenset({(f"{v}#{next(self._fresh)}",)}) if held else _NOTHING for v in (e.variable, e.second) if v]
+        inner = {**scope, **dict(zip((e.variable, e.second), taken, strict=False))}
         if e.condition is not None:
             self.held(e.condition, inner, ranged=False)
-        body = self.held(e.body, inner, ranged=ranged and e.macro is MacroKind.MAP)
+        body = self.held(e.body, inner, ranged=ranged and e.macro in MAPPING)
         if e.macro is MacroKind.FILTER:
             return held
-        if e.macro is not MacroKind.MAP:
+        if e.macro not in MAPPING:
             return self._unless_scalar(e, held | body)
-        return (body - element) | held if body else _NOTHING
+        return body.difference(*taken) | held if body else _NOTHING
 
     def _part(self, held: _Held, holder: Expr, scope: Mapping[str, _Held], key: str) -> _Held:
         """What is selected: further on where it leads from one value; any of what was put together else."""

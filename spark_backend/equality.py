@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType, Record
 
-from . import canonical, dynamic, made, selection
+from . import canonical, dynamic, made, nanos, selection
 from .reasons import NotNative
 from .sparktypes import cel_type
 from .sql import Sql, boolean, deepest, joined, literal
@@ -108,6 +108,9 @@ def _static_equals(a: Sql, b: Sql) -> Sql:
             raise NotNative("Spark has no unsigned 64-bit integer")
     if a.type == t.NULL and b.type == t.NULL:
         return literal(True, t.BOOL)
+    same = nanos.compared("=", a, b)
+    if same is not None:
+        return same
     if a.type == b.type and a.type in _SQL_SCALARS:
         guard = f" AND NOT (isnan({a}) AND isnan({b}))" if a.type == t.DOUBLE and a.nan and b.nan else ""
         return boolean(f"{a} = {b}{guard}", (a, b), infix=True)

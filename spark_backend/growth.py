@@ -31,6 +31,8 @@ from .reasons import NotNative
 
 MOST_COPIES = 50
 """Times that a value may be as large as the data that it is made of: fifty megabytes, for a payload of one."""
+_INTS = 8
+"""Bytes of an int, of which a text or a list may make one for each byte that it has itself."""
 _BOUNDED = 20
 """The same for a text that is looked at before it is made; with a payload of ten megabytes, its bound."""
 
@@ -97,6 +99,14 @@ class _Walk:
         match e:
             case Call(function=function) if function == ADD:
                 return _made(sum(g.whole for g in given))
+            case Call(function="lists.range", args=(length,)):
+                return _made(
+                    _INTS * max((self.size(c, scope, looped=looped).whole for c in children(length)), default=0)
+                )
+            case Call(function="flatten", target=target) if target is not None:
+                return _made(self._side_by_side(target, scope, looped))
+            case Call(function="reverse" | "sort" | "distinct" | "slice"):
+                return _made(most)
             case ListExpr() | MapExpr():
                 return _Size(max(most, made), made)
             case Call(function="replace", args=(old, new, *_)):
@@ -110,13 +120,19 @@ class _Walk:
             case _:
                 return _Size(most, max((g.made for g in given), default=0))
 
+    def _side_by_side(self, e: Expr, scope: Mapping[str, _Size], looped: bool) -> float:
+        """The size of all elements of lists within lists: of lists that are written in the filter, one after another."""
+        if isinstance(e, ListExpr):
+            return sum(self._side_by_side(item, scope, looped) for item in e.items)
+        return self.size(e, scope, looped=looped).whole
+
     def _macro(self, e: Comprehension, scope: Mapping[str, _Size], looped: bool) -> _Size:
         held = self.size(e.range, scope, looped=looped)
         inner = {**scope, **dict.fromkeys(variables(e), replace(held, made=0))}
         if e.condition is not None:
             self.size(e.condition, inner, looped=True)
         made = self.size(e.body, inner, looped=True)
-        return _SMALL if e.macro in QUANTIFIERS else held if e.macro is MacroKind.FILTER else made
+        return _SMALL if e.macro in QUANTIFIERS else held if e.macro in (MacroKind.FILTER, MacroKind.SORT_BY) else made
 
 
 def _made(size: float) -> _Size:

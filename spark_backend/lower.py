@@ -51,13 +51,14 @@ _LITERAL_TYPES = {kind: CelType(kind.value) for kind in LitKind}
 class Lowering:
     """One walk. `documents` are the JSON texts that it reads, each to be parsed once around the result.
 
-    `in_turns`: what is lowered is within a macro.
+    `in_turns`: what is lowered is within a macro. `forks`: it is written for each of two kinds of so many ranges.
     """
 
     checked: Checked
     layout: Layout
     documents: dict[str, Sql] = field(default_factory=dict)
     in_turns: bool = False
+    forks: int = 0
     _count: int = 0
     _open: int = 0
     _level: int = 0
@@ -119,9 +120,13 @@ class Lowering:
     def element(self, items: Sql) -> tuple[str, Sql]:
         """A fresh variable for the elements of a list, and the element that it stands for."""
         variable = self.variable()
+        return variable, self.element_of(items, variable)
+
+    def element_of(self, items: Sql, text: str) -> Sql:
+        """An element of a list, by the text that is its SQL."""
         if items.shape is not None and items.shape.element is not None:
-            return variable, column(variable, items.shape.element)
-        return variable, Sql(variable, items.type.params[0], cheap=True, nan=items.nan, from_json=items.from_json)
+            return column(text, items.shape.element)
+        return Sql(text, items.type.params[0], cheap=True, nan=items.nan, from_json=items.from_json)
 
     def let(self, value: Sql, body: Callable[[Sql], Sql]) -> Sql:
         """`body` of a value that may then be written many times."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from tricel.compiler import celtypes as t
 from tricel.compiler import durations, rfc3339
+from tricel.compiler.functions import Overload
 from tricel.compiler.nodes import Expr, Lit
 
-from . import dynamic, regex
+from . import dynamic, lists, nanos, regex, sets
 from .lowerings import times
 from .reasons import NotNative
 from .sql import MAX_MADE, Sql, boolean, deepest, literal, text_literal
@@ -65,27 +66,45 @@ def _any(lowering: Lowering, function: str, subject: Sql, values: tuple[str, ...
 
 
 def _timestamp(lowering: Lowering, args: tuple[Expr, ...], scope: dict[str, Sql]) -> Sql:
-    """A time written in the filter."""
+    """A time written in the filter: of whole microseconds, as Spark's own are, or finer; or a text that is read.
+
+    So is one written with more digits than nanoseconds have.
+    """
     text = args[0]
-    if not (isinstance(text, Lit) and isinstance(text.value, str)):
-        raise NotNative("a timestamp read from a value, which may be finer than Spark's microseconds")
-    micros, exact = rfc3339.microseconds(text.value) or (0, False)
-    if not exact:
-        raise NotNative("a timestamp finer than a microsecond, which is what Spark keeps, or not in RFC 3339's form")
+    found = rfc3339.nanoseconds(text.value) if isinstance(text, Lit) and isinstance(text.value, str) else None
+    if found is None:
+        return READ["timestamp"](lowering, lowering.lower(text, scope))
+    micros, finer = divmod(found, 1000)
+    if finer:
+        return nanos.literal(found, nanos.TIME)
     return Sql(f"timestamp_micros({micros}L)", t.TIMESTAMP, cheap=True, literal=micros)
 
 
 def _duration(lowering: Lowering, args: tuple[Expr, ...], scope: dict[str, Sql]) -> Sql:
-    """A duration written in the filter: BIGINT microseconds."""
+    """A duration written in the filter: BIGINT microseconds, or finer; or a text that is read."""
     text = args[0]
     if not (isinstance(text, Lit) and isinstance(text.value, str)):
-        raise NotNative("a duration read from a value, which may be finer than Spark's microseconds")
+        return READ["duration"](lowering, lowering.lower(text, scope))
+    found = durations.nanoseconds(text.value)
+    if found is None:
+        return Sql("CAST(NULL AS BIGINT)", t.DURATION, cheap=True)
     micros, exact = durations.microseconds(text.value) or (0, False)
-    if not exact:
-        raise NotNative("a duration finer than a microsecond, which is what Spark keeps, or not in CEL's form")
     if abs(micros) > times.LONGEST:
         raise NotNative("a duration over 292 years, which CEL's engines cut short in arithmetic")
+    if not exact:
+        return nanos.literal(found, nanos.SPAN)
     return Sql(f"{micros}L", t.DURATION, cheap=True, literal=micros)
+
+
+def _read(into: Callable[[Lowering, Sql], Sql]) -> Callable[[Lowering, Sql], Sql]:
+    def read(lowering: Lowering, value: Sql) -> Sql:
+        return into(lowering, dynamic.read(value, t.STRING) if value.type == t.JSON else value)
+
+    return read
+
+
+READ = {"timestamp": _read(nanos.time), "duration": _read(nanos.span)}
+"""Conversions of a text, by function: of a value of JSON no other kind converts."""
 
 
 _OFFSET = re.compile(r"([+-]?)([01]?[0-9]|2[0-3]):([0-5][0-9])")
@@ -99,7 +118,7 @@ def _in_zone(field: str) -> Special:
         if not (isinstance(zone, Lit) and isinstance(zone.value, str)):
             raise NotNative("a time zone that is computed")
         offset = _offset(zone.value)
-        time = lowering.lower(args[0], scope)
+        time = nanos.coarser(lowering.lower(args[0], scope))
         if time.type != t.TIMESTAMP:
             raise NotNative(f"the fields of a value of type '{time.type}'")
 
@@ -162,6 +181,14 @@ SPECIAL: dict[str, Special] = {
     "string_to_duration": _duration,
     "list_join": _join,
     "list_join_string": _join,
+    **lists.CALLS,
+    **sets.CALLS,
     **{f"timestamp_to_{field}_with_tz": _in_zone(field) for field in times.FIELDS},
 }
 """By overload id."""
+
+
+def of(rows: Sequence[Overload]) -> Special | None:
+    """What lowers a call of any of these overloads; None where that is no one thing."""
+    found = {SPECIAL.get(row.id) for row in rows}
+    return found.pop() if len(found) == 1 else None

@@ -4,7 +4,8 @@ A turn that reads its own element reads, with all others, no more than the data.
 event reads it again: as often as there are turns. That is an error over a bound, as it is where an engine evaluates.
 
 How many turns there are is a sum over the elements of what goes on within each: `x.exists(y, x.exists(z, ...))` takes
-for each `x` the square of its size.
+for each `x` the square of its size. Where a turn chooses what another macro goes over, as in `data.groups[x.group]`, the
+sum is over what each turn chooses; how much is read to choose it is looked at first.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from math import prod
 from typing import TypeAlias
 
 from tricel.compiler import celtypes as t
-from tricel.compiler.functions import calls_that_give
+from tricel.compiler.functions import FAMILIES, calls_that_give
 from tricel.compiler.names import TYPE_NAMES
 from tricel.compiler.nodes import (
     EQUALS,
@@ -68,12 +69,42 @@ class Use(StrEnum):
     KEPT = "kept"
 
 
+class Takes(StrEnum):
+    """What the variables of a macro stand for in a turn."""
+
+    ELEMENT = "an element of a list, or a key of a map"
+    VALUE = "an element, or a value"
+    PAIR = "an index and an element, or a key and a value"
+    LOOKED_UP = "an element or a key, and what it leads to in the same list or map"
+
+
+HIDDEN = "["
+"""How the name of a variable begins that stands for what is looked up (see `keyed`)."""
+
+
+def takes(e: Comprehension) -> Takes:
+    """What the macro takes. An index or key that it does not read, it does not take."""
+    if not e.second:
+        return Takes.ELEMENT
+    if e.second.startswith(HIDDEN):
+        return Takes.LOOKED_UP
+    read = names(e.body) if e.condition is None else names(e.body) | names(e.condition)
+    return Takes.PAIR if e.variable in read else Takes.VALUE
+
+
+KEEPING = frozenset({MacroKind.FILTER, MacroKind.SORT_BY})
+"""The macros whose value is a list of elements of what they go over."""
+MAPPING = frozenset({MacroKind.MAP, MacroKind.TRANSFORM_LIST})
+"""The macros that make a list of what their turns make."""
+
+
 @dataclass(frozen=True, slots=True)
 class Loop:
     """A macro, or `in`: a turn for each element of `range`.
 
-    `variable` stands for the element in what is a part of it; it is a name that no filter can write. `of` is the
-    variable of the loop around it whose element `range` is a part of, empty where it is a part of none. `items` is how
+    `variable` stands for the element (or the value) in what is a part of it, and `key` for the index or key; they are
+    names that no filter can write. `of` is the variable of the loop around it whose element `range` is a part of, empty
+    where it is a part of none; where it is `chosen`, it is made of that element and of something else. `items` is how
     many elements there are of a list that the filter writes out; None where the event says that.
     """
 
@@ -81,6 +112,13 @@ class Loop:
     variable: str
     of: str = ""
     items: int | None = None
+    takes: Takes = Takes.ELEMENT
+    chosen: bool = False
+
+    @property
+    def key(self) -> str:
+        """What stands for the index or key."""
+        return f"{self.variable}'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +151,7 @@ def turns(e: Comprehension, types: frozenset[str] = TYPE_NAMES) -> tuple[Work, .
     Raises:
         NotNative: where a turn chooses it anew, so that nothing bounds it, or the filter itself makes it too many.
     """
-    run = _Walk(e.macro is MacroKind.MAP, types)
+    run = _Walk(e.macro in MAPPING, types)
     run.entered(e, {}, ())
     found: dict[tuple[object, ...], Work] = {}
     for work in run.works:
@@ -128,7 +166,12 @@ def turns(e: Comprehension, types: frozenset[str] = TYPE_NAMES) -> tuple[Work, .
 def _multiplies(work: Work) -> bool:
     """Whether there may be more turns than parts of the data: not each loop goes over the element of the one around."""
     counted = work.counted()
-    return bool(counted) and (work.written() > 1 or any(b.of != a.variable for a, b in pairwise(counted)))
+    return bool(counted) and (work.written() > 1 or any(not _is_part(b, a) for a, b in pairwise(counted)))
+
+
+def _is_part(inner: Loop, around: Loop) -> bool:
+    """Whether what a loop goes over is another part of the data in each turn of the one around it."""
+    return inner.of == around.variable and not inner.chosen and around.takes is not Takes.LOOKED_UP
 
 
 def names(e: Expr) -> frozenset[str]:
@@ -145,34 +188,45 @@ _MOST_PUT = 200
 """Nodes of values that are put in the places of names, in one expression."""
 _SMALL = calls_that_give(t.SHORT)
 """Calls, by name and whether they are methods, whose value is short whatever they are given."""
+_REMADE = frozenset(
+    (
+        *(row.function for name in ("lists", "sets") for row in FAMILIES[f"{name} extension"]),
+        "math.greatest",
+        "math.least",
+    )
+)
+"""Functions that go over whole lists, and sort or hash what they find there."""
 _NOTHING = Lit(LitKind.NULL, None)
+_CHOSEN = "each turn of a macro chooses what another goes over, and is not said to be a part of one element"
 
 
 @dataclass(frozen=True, slots=True)
 class _Meaning:
     """What a name stands for: a value, made of elements of the loops `of`; of no loop, it is the event's own.
 
-    `values` are several for an element of a list that the filter writes out of what has no loop in common.
+    `values` are several for an element of a list that the filter writes out of what has no loop in common. There may be
+    none for what is `short`, a number or the like: reading it is nothing to speak of.
     """
 
     values: tuple[Expr, ...]
     of: frozenset[str] = frozenset()
+    short: bool = False
 
     @property
     def value(self) -> Expr:
         """The one value.
 
         Raises:
-            NotNative: where there are several.
+            NotNative: where there are several, or it is not said.
         """
         if len(self.values) != 1:
-            raise NotNative("each turn of a macro chooses what another goes over, which nothing bounds")
+            raise NotNative(_CHOSEN)
         return self.values[0]
 
     @property
     def of_event(self) -> bool:
-        """Whether it is of the event and in no element; what is written in the filter is neither."""
-        return not self.of and any(map(names, self.values))
+        """Whether it is made of something of the event that is in no element; what the filter writes out is not."""
+        return any(map(_of_event, self.values))
 
 
 _Scope: TypeAlias = Mapping[str, _Meaning]
@@ -193,13 +247,16 @@ class _Walk:
 
     def entered(self, e: Comprehension, scope: _Scope, path: tuple[Loop, ...]) -> None:
         """Finds what is done within `e`; `path` are the loops around it."""
-        loop, element = self._loop(e.range, scope, len(path))
+        loop, element = self._loop(e.range, scope, path, takes(e))
         path = (*path, loop)
         self.works[Work(path)] = None
         inner = {**scope, **dict.fromkeys(variables(e), element)}
+        if e.second:
+            known = (Ident(loop.key),) if loop.range != _NOTHING else ()
+            inner[e.variable] = _Meaning(known, frozenset({loop.variable}), short=isinstance(e.range, ListExpr))
         if e.condition is not None:
             self.found(e.condition, inner, path)
-        around, self.within_map = self.within_map, self.within_map or e.macro is MacroKind.MAP
+        around, self.within_map = self.within_map, self.within_map or e.macro in MAPPING
         self.found(e.body, inner, path)
         self.within_map = around
 
@@ -222,12 +279,19 @@ class _Walk:
                 self.found(body, {**scope, variable: self._named(value, scope)}, path, use)
             case Call(function=function, args=(element, holder)) if function == IN:
                 self._looked_for(element, holder, scope, path, Use.COMPARED)
+            case Call(function="duration", target=None, args=(text,)):  # each of its parts is added up
+                self.found(text, scope, path, Use.KEPT)
             case Call(function="join", target=holder, args=(separator,)) if holder is not None:
                 self._looked_for(separator, holder, scope, path, Use.READ)
             case Call(function=function, args=args) if function in (EQUALS, NOT_EQUALS):
                 compared = Use.TESTED if any(isinstance(a, Lit) for a in args) else Use.COMPARED
                 for arg in args:
                     self.found(arg, scope, path, compared)
+            case Call(function="lists.range"):  # what a turn makes is counted as if it were gone over
+                self.works[Work((*path, self._loop(e, scope, path)[0]))] = None
+            case Call(function=function) if function in _REMADE:
+                for part in children(e):
+                    self.found(part, scope, path, Use.COMPARED)
             case _:
                 for part in children(e):
                     self.found(part, scope, path)
@@ -236,7 +300,7 @@ class _Walk:
         """`e` is read for each element of `holder`; as often as the filter writes them, if it does."""
         self.found(holder, scope, path)
         if not isinstance(holder, ListExpr | MapExpr):
-            path = (*path, self._loop(holder, scope, len(path))[0])
+            path = (*path, self._loop(holder, scope, path)[0])
             self.works[Work(path)] = None
         self.found(e, scope, path, use)
 
@@ -251,33 +315,39 @@ class _Walk:
         return of, any(name not in scope or scope[name].of_event for name in read)
 
     def _named(self, value: Expr, scope: _Scope) -> _Meaning:
-        """What a variable stands for: a part of elements, or one of the event's own, or what is short."""
+        """What a variable stands for."""
         of, event = self._origin(value, scope)
-        if of and event:
-            if isinstance(value, Call) and (value.function, value.target is not None) in _SMALL:
-                return _Meaning((_NOTHING,))
-            raise NotNative("a macro gives a name to what is made of its element and of what is no part of it")
-        return _Meaning((_closed(value, scope),), of)
+        short = isinstance(value, Call) and (value.function, value.target is not None) in _SMALL
+        try:
+            return _Meaning((_closed(value, scope),), of, short=short)
+        except NotNative:
+            if short and (event or len(of) > 1):
+                return _Meaning((), of, short=True)
+            raise
 
-    def _loop(self, e: Expr, scope: _Scope, depth: int) -> tuple[Loop, _Meaning]:
+    def _loop(
+        self, e: Expr, scope: _Scope, path: tuple[Loop, ...], takes_: Takes = Takes.ELEMENT
+    ) -> tuple[Loop, _Meaning]:
         """The loop over `e`, and its element."""
-        variable = f"#{depth}"  # so that equal loops are equal
+        variable = f"#{len(path)}"  # so that equal loops are equal
         of, event = self._origin(e, scope)
-        while (len(of) > 1 or (of and event)) and isinstance(e, Comprehension) and e.macro is MacroKind.FILTER:
+        while (len(of) > 1 or (of and event)) and isinstance(e, Comprehension) and e.macro in KEEPING:
             e = e.range  # what is kept is no more
             of, event = self._origin(e, scope)
-        if len(of) > 1 or (of and event):
-            if not isinstance(e, ListExpr):
-                raise NotNative("each turn of a macro chooses what another goes over, which nothing bounds")
+        chosen = len(of) > 1 or bool(of and event)
+        if chosen and isinstance(e, ListExpr):
             values = tuple(dict.fromkeys(_closed(item, scope) for item in e.items))
-            return Loop(_NOTHING, variable, items=len(e.items)), _Meaning(values, of)
+            return Loop(_NOTHING, variable, items=len(e.items), takes=takes_), _Meaning(values, of)
         e = _closed(e, scope)
         items = len(e.items) if isinstance(e, ListExpr) else len(e.entries) if isinstance(e, MapExpr) else None
-        return Loop(e, variable, next(iter(of), ""), items), _Meaning((Ident(variable),), frozenset({variable}))
+        loop = Loop(e, variable, _innermost(of, path), items, takes_, chosen)
+        return loop, _Meaning((Ident(variable),), frozenset({variable}))
 
     def _read(self, e: Expr, root: str, scope: _Scope, path: tuple[Loop, ...], use: Use) -> None:
         """`e` is selected from `root`, or is it."""
         meaning = scope.get(root, _Meaning((Ident(root),)))
+        if meaning.short:
+            return
         for value in meaning.values:
             if root not in scope:
                 whole = e
@@ -291,17 +361,40 @@ class _Walk:
         read = names(value)
         if not read:
             return
-        by_variable = {loop.variable: loop for loop in path}
-        of = read & by_variable.keys()
-        around = frozenset(_around(of, by_variable))
-        others = [loop for loop in path if loop.variable not in around]
+        by_name = {name: loop for loop in path for name in (loop.variable, loop.key)}
+        of = frozenset(by_name[name].variable for name in read & by_name.keys())
+        around = [by_name[name] for name in _around(of, by_name)]
+        chosen = bool(of and read - by_name.keys() - self.types) or any(_chooses(loop, use) for loop in around)
+        others = path if chosen else [loop for loop in path if loop not in around]  # a part is read in its turn alone
         if all(loop.items is not None for loop in others) and prod(loop.items or 0 for loop in others) <= MAX_WRITTEN:
             return
-        if len(of) > 1:
-            raise NotNative("a macro gives a name to what is made of several elements")
-        if around and not any(names(by_variable[v].range) for v in around if not by_variable[v].of):
+        if around and not chosen and not any(names(loop.range) for loop in around if not loop.of):
             return  # written in the filter
-        self.works[Work(path, ((value, use),), next(iter(of), ""))] = None
+        self.works[Work(path, ((value, use),), _innermost(of, path))] = None
+
+
+def _chooses(loop: Loop, use: Use) -> bool:
+    """Whether its elements may be one part of the data many times. What is looked up is not too much to be read once."""
+    return loop.chosen or (loop.takes is Takes.LOOKED_UP and use in (Use.COMPARED, Use.KEPT))
+
+
+def _of_event(e: Expr) -> bool:
+    return any(not name.startswith("#") for name in names(e))
+
+
+def _innermost(of: frozenset[str], path: tuple[Loop, ...]) -> str:
+    """The loop of whose element a value is made, and the others are around it; empty where there are none.
+
+    Raises:
+        NotNative: where they are not in one another.
+    """
+    if not of:
+        return ""
+    loops = {loop.variable: loop for loop in path}
+    found = next(loop.variable for loop in reversed(path) if loop.variable in of)
+    if not of <= set(_around((found,), loops)):
+        raise NotNative("what a macro goes over, or names, is made of elements of several that are not in one another")
+    return found
 
 
 def _around(of: Iterable[str], loops: Mapping[str, Loop]) -> Iterator[str]:

@@ -171,6 +171,10 @@ class _Run:
         """A number from 0, below the bound."""
         return self.random.randrange(below)
 
+    def shuffled(self, *options: str) -> list[str]:
+        """The options in some order."""
+        return self.random.sample(options, len(options))
+
     def make(self, type_: str, depth: int, scope: Scope) -> str:
         """An expression of the type; what is dynamic stands for any type now and then."""
         if depth <= 0 or self.number(6) == 0:
@@ -218,27 +222,53 @@ class _Run:
         type_ = self.pick(types)
         return self.make(type_, depth, scope), type_
 
+    def second(self, items: str, element: str, name: str, scope: Scope) -> tuple[str, Scope]:
+        """A second variable for a macro over these, and the scope with it and the first, the index or key."""
+        second = self.fresh()
+        key, value = (STRING, INT) if items.endswith(".m") else (self.pick((INT, INT, STRING)), element)
+        return second, _with(_with(scope, key, name), value, second)
+
     def listed(self, depth: int, scope: Scope) -> tuple[str, str]:
         """A list, and the type of its elements."""
         if self.number(3):
             path = self.pick(tuple(self.catalogue.lists))
             return path, self.catalogue.lists[path]
         type_ = self.pick((INT, STRING, DOUBLE, DYN))
-        match self.number(5):
+        match self.number(6):
+            case 5:
+                return self.remade(depth, scope)
             case 0:
                 return f"{self.make(STRING, depth, scope)}.split({quoted(self.pick((',', '', 'a')))})", STRING
             case 1:
                 inner, element = self.listed(depth - 1, scope) if depth > 0 else ("[1, 2, 3]", INT)
                 name = self.fresh()
-                test = self.make(BOOL, depth - 1, _with(scope, element, name))
-                return f"{inner}.filter({name}, {test})", element
+                named = _with(scope, element, name)
+                if self.number(4) == 0 and inner not in (*self.catalogue.objects, "data.m"):
+                    return f"{inner}.sortBy({name}, {self.make(self.pick(ORDERED), depth - 1, named)})", element
+                return f"{inner}.filter({name}, {self.make(BOOL, depth - 1, named)})", element
             case 2:
                 inner, element = self.listed(depth - 1, scope) if depth > 0 else ("[1, 2, 3]", INT)
                 name = self.fresh()
+                if self.number(3) == 0:
+                    second, pair = self.second(inner, element, name, scope)
+                    test = f"{self.make(BOOL, depth - 2, pair)}, " if self.number(3) == 0 else ""
+                    body = self.make(type_, depth - 1, pair)
+                    return f"{inner}.transformList({name}, {second}, {test}{body})", type_
                 return f"{inner}.map({name}, {self.make(type_, depth - 1, _with(scope, element, name))})", type_
             case _:
                 items = ", ".join(self.make(type_, depth - 2, scope) for _ in range(self.number(3) + 1))
                 return f"[{items}]", type_
+
+    def remade(self, depth: int, scope: Scope) -> tuple[str, str]:
+        """A list made of another by the lists extension, and the type of its elements."""
+        if self.number(8) == 0:
+            return f"lists.range({self.pick(('3', '0', '-1', 'size([1, 2])', 'data.a.size()'))})", INT
+        items, element = self.listed(depth - 1, scope) if depth > 0 else ("[3, 1, 2, 1]", INT)
+        n, m = self.number(3), self.number(4)
+        forms = ("reverse()", "sort()", "distinct()", f"slice({min(n, m)}, {m})", f"slice(0, size({items}))")
+        if element == DYN:
+            forms = (*forms, "flatten()", f"flatten({self.number(3) - 1})")
+        return f"{items}.{self.pick(forms)}", element
 
 
 def _with(scope: Scope, type_: str, name: str) -> Scope:
@@ -298,11 +328,16 @@ def _member(run: _Run, depth: int, scope: Scope) -> str:
 def _quantified(run: _Run, depth: int, scope: Scope) -> str:
     items, element = run.listed(depth - 1, scope)
     macro, name = run.pick(("all", "exists", "exists_one")), run.fresh()
-    if run.number(4) == 0:
-        second = run.fresh()
-        inner = _with(_with(scope, INT, name), element, second)
-        return f"{items}.{macro.replace('_o', 'O')}({name}, {second}, {run.make(BOOL, depth, inner)})"
-    return f"{items}.{macro}({name}, {run.make(BOOL, depth, _with(scope, element, name))})"
+    inner = _with(scope, element, name)
+    match run.number(8):
+        case 0 | 1:
+            second, inner = run.second(items, element, name, scope)
+            return f"{items}.{macro.replace('_o', 'O')}({name}, {second}, {run.make(BOOL, depth, inner)})"
+        case 2 if items in run.catalogue.lists:
+            looked_up = _with(inner, INT if element != DYN else DYN, f"{items}[{name}]")
+            return f"{items}.{macro}({name}, {run.make(BOOL, depth, looked_up)})"
+        case _:
+            return f"{items}.{macro}({name}, {run.make(BOOL, depth, inner)})"
 
 
 def _text_test(run: _Run, depth: int, scope: Scope) -> str:
@@ -334,6 +369,30 @@ def _optional(run: _Run, depth: int, scope: Scope) -> str:
             literal = run.literal(run.pick((STRING, DOUBLE, INT, BOOL)))
             other = run.make(DYN, depth, scope) if run.number(2) else run.literal(run.pick((STRING, DOUBLE, INT)))
             return f"({path}.orValue({literal}) {run.pick(('==', '!=', '<', '>='))} {other})"
+
+
+def _sets(run: _Run, depth: int, scope: Scope) -> str:
+    a, element = run.listed(depth - 1, scope)
+    function = run.pick(("contains", "intersects", "equivalent"))
+    if run.number(2):
+        items = ", ".join(run.make(run.pick((element, element, DYN)), depth - 2, scope) for _ in range(run.number(4)))
+        b = f"[{items}]"
+    else:
+        b, _ = run.listed(depth - 1, scope)
+    return f"sets.{function}({', '.join(run.shuffled(f'dyn({a})', f'dyn({b})'))})"
+
+
+def _end(run: _Run, depth: int, scope: Scope) -> str:
+    items, element = run.listed(depth - 1, scope)
+    end = f"{items}.{run.pick(('first', 'last'))}()"
+    name = run.fresh()
+    forms = (
+        f"{end}.hasValue()",
+        f"({end}.value() == {run.make(element, depth - 1, scope)})",
+        f"({end}.orValue({run.make(element, depth - 1, scope)}) == {run.make(element, depth - 1, scope)})",
+        f"{end}.optMap({name}, {run.make(BOOL, depth - 1, _with(scope, element, name))}).orValue(true)",
+    )
+    return run.pick(forms)
 
 
 def _arithmetic(type_: str, words: Sequence[str]) -> Production:
@@ -398,6 +457,66 @@ def _element(type_: str) -> Production:
     return make
 
 
+_OF_DOUBLE = ("ceil", "floor", "round", "trunc", "abs", "sign", "sqrt")
+_OF_INTS = ("bitAnd", "bitOr", "bitXor", "bitShiftLeft", "bitShiftRight")
+
+
+def _of_double(run: _Run, depth: int, scope: Scope) -> str:
+    return f"math.{run.pick(_OF_DOUBLE)}({run.make(DOUBLE, depth, scope)})"
+
+
+def _of_ints(run: _Run, depth: int, scope: Scope) -> str:
+    one = run.make(INT, depth, scope)
+    if run.number(3) == 0:
+        return f"math.{run.pick(('abs', 'sign', 'bitNot'))}({one})"
+    return f"math.{run.pick(_OF_INTS)}({one}, {run.make(INT, depth, scope)})"
+
+
+def _not_finite(run: _Run, depth: int, scope: Scope) -> str:
+    return f"math.{run.pick(('isNaN', 'isInf', 'isFinite'))}({run.make(DOUBLE, depth, scope)})"
+
+
+def _best(type_: str) -> Production:
+    def make(run: _Run, depth: int, scope: Scope) -> str:
+        numbers = [run.make(type_ if run.number(4) else DYN, depth, scope) for _ in range(run.number(3) + 1)]
+        return f"math.{run.pick(('greatest', 'least'))}({', '.join(numbers)})"
+
+    return make
+
+
+def _bound_below(run: _Run, depth: int, scope: Scope) -> str:
+    """A number of either type beside an int, in a comparison."""
+    number = run.make(run.pick((DOUBLE, DYN, DYN)), depth, scope)
+    best = f"math.{run.pick(('greatest', 'least'))}({number}, {run.pick(INTS)})"
+    return f"({best} {run.pick(('==', '!=', '<', '>='))} {run.make(run.pick((DOUBLE, INT, DYN)), depth, scope)})"
+
+
+def _base64(run: _Run, depth: int, scope: Scope) -> str:
+    return f"base64.encode({run.make(BYTES, depth, scope)})"
+
+
+def _from_base64(run: _Run, depth: int, scope: Scope) -> str:
+    if run.number(2):
+        return f"base64.decode({run.make(STRING, depth, scope)})"
+    return f"base64.decode({run.pick(('YQ', 'YWI=', 'YWJj', 'w6k='))!r} + {_base64(run, depth, scope)})"
+
+
+def _read_time(run: _Run, depth: int, scope: Scope) -> str:
+    """A time put together of a text that is read, so that it is computed and mostly valid."""
+    rest = run.pick(("", ".5", ".000001", ".000000001", ".9999999999", ".123456789"))
+    zone = run.pick(("Z", "z", "+01:00", "-23:59", "+05:45"))
+    day = run.pick(("2024-02-29", "1969-12-31", "0001-01-01", "9999-12-31", "2023-02-29"))
+    written = (
+        f"{quoted(day + 'T23:59:5')} + string(math.bitAnd({run.make(INT, depth, scope)}, 7)) + {quoted(rest + zone)}"
+    )
+    return f"timestamp({written})"
+
+
+def _read_span(run: _Run, depth: int, scope: Scope) -> str:
+    unit = run.pick(("ns", "us", "ms", "s", "m", "h", "h1m", ".5h", ".25s1ns"))
+    return f"duration(string({run.make(INT, depth, scope)}) + {quoted(unit)})"
+
+
 def _dynamic(run: _Run, depth: int, scope: Scope) -> str:
     match run.number(5):
         case 0:
@@ -424,23 +543,32 @@ _PRODUCTIONS: Mapping[str, tuple[Production, ...]] = {
     BOOL: (
         *(_equality, _equality, _equality, _order, _order, _order, _logic, _logic, _logic, _not, _choice(BOOL)),
         *(_bound(BOOL), _has, _member, _member, _quantified, _quantified, _text_test, _text_test, _typed, _optional),
+        *(_sets, _sets, _end, _not_finite, _bound_below, _bound_below),
     ),
     INT: (
+        *(_of_ints, _of_ints, _best(INT)),
         *(_arithmetic(INT, "+-*/%"), _arithmetic(INT, "+-*/%"), _size, _size, _getter, _length, _negated(INT), _found),
         *(_converted("int", (DOUBLE, STRING, INT, TIME, DYN, UINT)), _choice(INT), _element(INT), _bound(INT)),
     ),
     UINT: (_converted("uint", (INT, DOUBLE, STRING)), _arithmetic(UINT, "+-*/%")),
     DOUBLE: (
+        *(_of_double, _of_double, _best(DOUBLE)),
         *(_arithmetic(DOUBLE, "+-*/"), _arithmetic(DOUBLE, "+-*/"), _negated(DOUBLE), _choice(DOUBLE)),
         *(_converted("double", (INT, STRING, DOUBLE, DYN, UINT)), _element(DOUBLE), _bound(DOUBLE)),
     ),
     STRING: (
-        *(_arithmetic(STRING, "+"), _text, _text, _text, _choice(STRING), _element(STRING), _bound(STRING)),
+        *(_arithmetic(STRING, "+"), _base64, _text, _text, _text, _choice(STRING), _element(STRING), _bound(STRING)),
         _converted("string", (INT, DOUBLE, BOOL, STRING, TIME, SPAN, DYN, BYTES, UINT)),
     ),
-    BYTES: (_converted("bytes", (STRING, BYTES)), _arithmetic(BYTES, "+"), _choice(BYTES)),
-    TIME: (_moved, _converted("timestamp", (STRING, INT, TIME)), _choice(TIME)),
-    SPAN: (_arithmetic(SPAN, "+-"), _arithmetic(TIME, "-"), _converted("duration", (STRING,)), _choice(SPAN)),
+    BYTES: (_from_base64, _converted("bytes", (STRING, BYTES)), _arithmetic(BYTES, "+"), _choice(BYTES)),
+    TIME: (_moved, _read_time, _converted("timestamp", (STRING, INT, TIME)), _choice(TIME)),
+    SPAN: (
+        _read_span,
+        _arithmetic(SPAN, "+-"),
+        _arithmetic(TIME, "-"),
+        _converted("duration", (STRING,)),
+        _choice(SPAN),
+    ),
     DYN: (_dynamic,),
     LIST: (_list, _list, _arithmetic(LIST, "+")),
     OBJECT: (_object,),

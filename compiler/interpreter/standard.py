@@ -142,7 +142,10 @@ def _read_double(text: str) -> float:
     if _DECIMAL.fullmatch(trimmed):
         return float(trimmed.split("(")[0])
     if _HEXADECIMAL.fullmatch(trimmed):
-        return float.fromhex(trimmed)
+        try:
+            return float.fromhex(trimmed)
+        except OverflowError:  # which a decimal number does not raise
+            return float("-inf" if trimmed.startswith("-") else "inf")
     raise CelError(f"not a double: {text[:60]!r}")
 
 

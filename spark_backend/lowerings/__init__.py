@@ -1,6 +1,6 @@
 """Native lowerings: one file for each family of functions, one template for each overload."""
 
-from . import arithmetic, containers, conversions, ordering, strings, strings_ext, times
+from . import arithmetic, containers, conversions, encoders_ext, math_ext, ordering, strings, strings_ext, times
 from .registry import NATIVE, Lowering
 
 __all__ = [
@@ -9,6 +9,8 @@ __all__ = [
     "arithmetic",
     "containers",
     "conversions",
+    "encoders_ext",
+    "math_ext",
     "ordering",
     "strings",
     "strings_ext",

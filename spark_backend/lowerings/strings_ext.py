@@ -94,11 +94,6 @@ def _trim(subject: Sql) -> str:
     return f"trim(BOTH {text_literal(_BLANKS)} FROM {subject.text})"
 
 
-@lowers("string_reverse")
-def _reverse(subject: Sql) -> str:
-    return f"reverse({subject.text})"
-
-
 @lowers("string_replace_string_string", twice=(0, 1, 2), depth=5)
 def _replace(subject: Sql, old: Sql, new: Sql) -> str:
     """An empty text is between all code points, and at both ends."""

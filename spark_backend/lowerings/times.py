@@ -131,12 +131,18 @@ for _name in FIELDS:
 
 @lowers("timestamp_to_string", twice=(0,), depth=12)
 def _timestamp_text(time: Sql) -> str:
-    """RFC 3339, put together from numbers: Spark's own text has the session's time zone and a pattern of its era."""
+    return timestamp_text(time, _fraction(f"pmod(unix_micros({time.text}), 1000000L)"))
+
+
+def timestamp_text(time: Sql, fraction: str) -> str:
+    """RFC 3339, put together from numbers: Spark's own text has the session's time zone and a pattern of its era.
+
+    `fraction` is the SQL of what follows the whole second.
+    """
     month = f"{field('month', time)} + 1L"
     date = (_padded(field("year", time), 4), _padded(month), _padded(field("day_of_month_1_based", time)))
     clock = (_padded(field(n, time)) for n in ("hours", "minutes", "seconds"))
-    rest = _fraction(f"pmod(unix_micros({time.text}), 1000000L)")
-    text = f"""concat({", '-', ".join(date)}, 'T', {", ':', ".join(clock)}, {rest}, 'Z')"""
+    text = f"""concat({", '-', ".join(date)}, 'T', {", ':', ".join(clock)}, {fraction}, 'Z')"""
     return f"CASE WHEN unix_seconds({time.text}) BETWEEN {_FIRST_SECOND}L AND {_LAST_SECOND}L THEN {text} END"
 
 
@@ -155,6 +161,13 @@ def _fraction(micros: str) -> str:
     """The fraction of a second with its dot, in three or six digits; empty for none."""
     short = f"WHEN ({micros}) % 1000L = 0L THEN concat('.', {_padded(f'({micros}) div 1000L', 3)})"
     return f"CASE WHEN {micros} = 0L THEN '' {short} ELSE concat('.', {_padded(micros, 6)}) END"
+
+
+def nano_fraction(nanos: str) -> str:
+    """The fraction of a second with its dot, in three, six or nine digits; empty for none. `nanos` is written often."""
+    milli = f"WHEN {nanos} % 1000000L = 0L THEN concat('.', {_padded(f'{nanos} div 1000000L', 3)})"
+    micro = f"WHEN {nanos} % 1000L = 0L THEN concat('.', {_padded(f'{nanos} div 1000L', 6)})"
+    return f"CASE WHEN {nanos} = 0L THEN '' {milli} {micro} ELSE concat('.', {_padded(nanos, 9)}) END"
 
 
 @lowers("duration_to_hours", infix=True)

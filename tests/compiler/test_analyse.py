@@ -92,7 +92,7 @@ _TESTS = (
     '{} > "abb"',
     '{} != "ab"',
     '{}.startsWith("")',
-    'size({}) >= 0',
+    "size({}) >= 0",
 )
 _DATA = (
     *("data.x == 1", "data.x == 1.5", "data.x != 2", "data.x in [1, 2, 3]", "data.x > 1", "data.x > 2.0"),

@@ -184,10 +184,6 @@ REFUSED = (
     ("ce.time.getHours('Europe/Berlin') == 1", "by its name"),
     ("ce.time.getHours('+24:00') == 1", "by its name"),
     ("ce.time.getHours(ce.zone) == 1", "computed"),
-    ("ce.time > timestamp('2024-01-01T00:00:00.000000001Z')", "finer than a microsecond"),
-    ("ce.time > timestamp(ce.zone)", "microseconds"),
-    ("ce.time - ce.time < duration('1ns')", "finer than a microsecond"),
-    ("ce.time - ce.time < duration(ce.zone)", "microseconds"),
     ("ce.time - ce.time < duration('9223372037s')", "292 years"),
     ("string(double(ce.zone)) == ce.zone", "Java before 19"),
 )
