@@ -41,7 +41,7 @@ def computed(lowering: Lowering, holder: Sql, key: Sql) -> Sql:
         return Sql(text, holder.type.params[0], nan=holder.nan, from_json=holder.from_json, depth=depth)
     if shape is not None and shape.name == "map" and shape.value is not None and shape.key is not None:
         name = dynamic.string(key) if key.type == t.JSON else key.text
-        if holder.type.params[0] != t.STRING or key.type not in (t.STRING, t.JSON) or shape.key.collated:
+        if not shape.has_string_keys or key.type not in (t.STRING, t.JSON):
             raise NotNative(f"a key of type '{key.type}' in a column of type '{holder.type}'")
         return replace(column(f"try_element_at({holder.text}, {name})", shape.value, depth), cheap=False)
     raise NotNative(f"a computed key of a value of type '{holder.type}'")

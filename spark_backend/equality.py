@@ -74,7 +74,7 @@ def _is_flat_map(v: Sql) -> bool:
     shape = v.shape
     if shape is None or shape.key is None or shape.value is None:
         return False
-    return cel_type(shape.key) == t.STRING and not shape.key.collated and cel_type(shape.value) in t.SCALARS
+    return shape.has_string_keys and cel_type(shape.value) in t.SCALARS
 
 
 def _held(other: Sql, kind: str) -> str:

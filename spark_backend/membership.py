@@ -61,9 +61,7 @@ def _in_keys(value: Sql, keys: tuple[str, ...]) -> Sql:
 
 def _in_map(value: Sql, held: Sql) -> Sql:
     """In a typed map column; only one whose keys are strings."""
-    if held.type.params[0] != t.STRING or (
-        held.shape is not None and held.shape.key is not None and held.shape.key.collated
-    ):
+    if held.type.params[0] != t.STRING or (held.shape is not None and not held.shape.has_string_keys):
         raise NotNative(f"membership in a value of type '{held.type}'")
     found = _by_key(value, lambda name: f"array_contains(map_keys({held}), {name})")
     return boolean(f"CASE WHEN {held} IS NOT NULL THEN {found.text} END", (found, held))

@@ -110,7 +110,7 @@ def field(lowering: Lowering, holder: Sql, key: str | int) -> Sql:
         if "${" in key:
             raise NotNative("a field's name that Spark would substitute")
         return column(f"{holder}.{name(key)}", dict(shape.fields)[key], holder.depth)
-    if shape is not None and shape.name == "map" and shape.value is not None and isinstance(key, str):
+    if shape is not None and shape.value is not None and shape.has_string_keys and isinstance(key, str):
         return column(f"try_element_at({holder.text}, {text_literal(key)})", shape.value, holder.depth + 1)
     if holder.type.name == "list" and isinstance(key, int):
         return _element(holder, key)

@@ -41,6 +41,11 @@ class SparkType:
     value: SparkType | None = None
     collated: bool = False
 
+    @property
+    def has_string_keys(self) -> bool:
+        """Whether it is a map whose keys CEL can name: texts, told apart by every character."""
+        return self.key is not None and self.key.name == "string" and not self.key.collated
+
 
 STRING = SparkType("string")
 TIMESTAMP = SparkType("timestamp")

@@ -77,7 +77,7 @@ WHOLE_CASES = [
     ("n: MAP<INT, STRING>", "map(7, 'seven')", "data.n.exists(k, v, type(k) == string)", False),
     ("n: MAP<BOOLEAN, STRING>", "map(true, 'yes')", "data.n.exists(k, v, k == true && v == 'yes')", True),
     ("n: STRUCT<x: FLOAT>", "named_struct('x', CAST(0.1 AS FLOAT))", "[data.n] == [{'x': 0.10000000149011612}]", True),
-    ("n: MAP<DATE, STRING>", "map(DATE'2024-01-02', 'x')", "data.n.exists(k, v, v == 'x')", "keys"),
+    ("n: MAP<DATE, STRING>", "map(DATE'2024-01-02', 'x')", "data.n.exists(k, v, k == 'x')", "keys"),
     ("n: STRUCT<v: VARIANT>", "named_struct('v', parse_json('1'))", "sets.contains([data.n], [1])", "VARIANT"),
 ]
 

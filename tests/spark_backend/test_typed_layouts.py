@@ -283,6 +283,29 @@ def test_collation_does_not_change_equality(spark: SparkSession) -> None:
     assert where(frame, compile_filter('ce.type == "ABC"')).count() == 1
 
 
+COLLATED_KEYS, INT_KEYS = "map('X' COLLATE UTF8_LCASE, 'v')", "map(7, 'v')"
+
+
+@pytest.mark.parametrize(
+    ("column_", "text", "expected"),
+    [
+        (COLLATED_KEYS, "has(data.n.x)", False),
+        (COLLATED_KEYS, "data.n.X == 'v'", True),
+        (COLLATED_KEYS, "data.n['x'] == 'v'", None),
+        (COLLATED_KEYS, "'x' in data.n", False),
+        (COLLATED_KEYS, "data.n.?x.orValue('w') == 'w'", True),
+        (INT_KEYS, "data.n['x'] == 'v'", None),
+        (INT_KEYS, "data.n[7] == 'v'", True),
+        ("map(DATE'2024-01-02', 'v')", "size(data.n) == 1 && data.n.exists(k, v, v == 'v')", True),
+    ],
+)
+def test_maps_whose_keys_are_no_plain_strings(
+    spark: SparkSession, column_: str, text: str, expected: bool | None
+) -> None:
+    frame = spark.sql(f"SELECT '1' AS id, '/s' AS source, 't' AS type, named_struct('n', {column_}) AS data")
+    assert [expected] == [row[0] for row in frame.select(column(compile_filter(text), frame)).collect()]
+
+
 def test_a_column_that_cannot_hold_an_attribute_is_refused(spark: SparkSession) -> None:
     frame = spark.createDataFrame([], "id STRING, source STRING, type INT")
     with pytest.raises(LayoutError, match="'type' is integer"):
