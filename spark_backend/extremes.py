@@ -54,7 +54,7 @@ def _extreme(lowering: Lowering, e: Call, scope: dict[str, Sql], *, compared: bo
         return Sql("CAST(NULL AS DOUBLE)", t.DOUBLE)
     if len(numbers) == 1:
         return numbers[0]
-    if all(n.cheap for n in numbers):
+    if all(n.cheap and n.type == t.INT for n in numbers):  # of doubles Spark takes 0.0, -0.0 and -0.0, 0.0 for the same
         return _of_values(e.function, numbers)
     nan = any(n.nan for n in numbers)
     text = f"array({', '.join(n.text for n in numbers)})"
@@ -133,7 +133,6 @@ def _is_small_or_double(x: Sql) -> bool:
 
 def _of_values(function: str, numbers: Sequence[Sql]) -> Sql:
     tests = [f"{n} IS NOT NULL" for n in numbers if n.literal is None]
-    tests += [f"NOT isnan({n.text})" for n in numbers if n.type == t.DOUBLE and n.nan]
     text = f"{FUNCTIONS[function][0]}({', '.join(n.text for n in numbers)})"
     if tests:
         text = f"CASE WHEN {' AND '.join(tests)} THEN {text} END"

@@ -26,6 +26,8 @@ MOST_LEVELS = 8
 """Levels that `flatten` takes away in SQL."""
 MOST_NUMBERS = 10_000
 """Ints that `lists.range` makes in SQL where the filter writes out how many, and not the size of something."""
+MOST_MAPPED = 4
+"""Calls of `optMap` in one another, or one after the other, of the end of a list."""
 _LONGEST = 10_000_000
 """Ints that `lists.range` makes at most, by its definition."""
 _ORDERED = frozenset({t.INT, t.DOUBLE, t.BOOL, t.STRING, t.BYTES, t.TIMESTAMP, t.DURATION})
@@ -175,8 +177,7 @@ def _distinct(lowering: Lowering, args: tuple[Expr, ...], scope: dict[str, Sql])
     items = listed(lowering, args[0], scope)
     (element,) = items.type.params
     if element in likeness.PLAIN:
-        values = plain(lowering, items)
-        return _like(values, f"array_distinct({values.text})")
+        items = plain(lowering, items)
     return _once(lowering, items, lambda i: _first_of_each(lowering, i))
 
 
@@ -225,8 +226,12 @@ _PRESENT, _VALUE = "#present", "#value"
 """Names that no filter can write."""
 
 
-def _optional(lowering: Lowering, e: Expr, scope: dict[str, Sql], body: Callable[[Sql, Sql], Sql]) -> Sql:
+def _optional(
+    lowering: Lowering, e: Expr, scope: dict[str, Sql], body: Callable[[Sql, Sql], Sql], mapped_: int = 0
+) -> Sql:
     """`body` of whether the optional `e` is present, and of its value, which is an error where it is not.
+
+    `mapped_` is how many `optMap()` are around it: what each writes it writes more than once.
 
     Raises:
         NotNative: for an optional that is no end of a list, nor made of one.
@@ -235,6 +240,8 @@ def _optional(lowering: Lowering, e: Expr, scope: dict[str, Sql], body: Callable
         case Call(function="first" | "last" as end, target=target, args=()) if target is not None:
             return _once(lowering, listed(lowering, target, scope), lambda i: body(*_at_end(lowering, i, end)))
         case Comprehension(macro=MacroKind.OPT_MAP, range=range_, variable=variable, body=mapped):
+            if mapped_ >= MOST_MAPPED:
+                raise NotNative(f"more than {MOST_MAPPED} optMap() of the end of a list")
 
             def map_(present: Sql, value: Sql) -> Sql:
                 found = lowering.let(value, lambda v: lowering.lower(mapped, {**scope, variable: v}))
@@ -242,7 +249,7 @@ def _optional(lowering: Lowering, e: Expr, scope: dict[str, Sql], body: Callable
                 text = f"{known} WHEN NOT {present} THEN FALSE END"
                 return body(boolean(text, (present, found)), found)
 
-            return _optional(lowering, range_, scope, map_)
+            return _optional(lowering, range_, scope, map_, mapped_ + 1)
         case _:
             raise NotNative(OPTIONAL)
 

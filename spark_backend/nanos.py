@@ -98,7 +98,7 @@ def of(lowering: Lowering, function: str, operands: Sequence[Sql]) -> Sql | Sequ
         return lowering.lets([finer(o) for o in operands], lambda bound: _moved(function, *bound))
     if function in _READ_BY:
         return [coarser(o) for o in operands]
-    if function in ("timestamp", "duration"):
+    if (function, operands[0].type) in (("timestamp", TIME), ("duration", SPAN)):
         return operands[0]
     if function == "string":
         return lowering.let(operands[0], lambda x: _text(lowering, x))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from tricel.compiler.nodes import Expr, Ident
 
 from . import access, dynamic, made
 from .reasons import NotNative
-from .sparktypes import SparkType
+from .sparktypes import SparkType, cel_type
 from .sql import Sql, literal, text_literal
 from .stored import column
 from .turns import MAX_READ, MAX_TURNS, Loop, Takes, Use, Work, weight
@@ -146,9 +147,15 @@ def _mapped(value: Sql) -> Range:
     shape = value.shape
     if value.type.name != "map" or shape is None or shape.key is None or shape.value is None:
         raise NotNative(f"a comprehension over a value of type '{value.type}'")
+    _check_keys(shape.key)
     key, held = shape.key, shape.value
     entries = Sql(f"map_entries({value.text})", t.list_of(t.DYN), depth=value.depth + 1)
     return Range(entries, lambda p: column(f"{p}.value", held), lambda p: column(f"{p}.key", key))
+
+
+def _check_keys(key: SparkType | None) -> None:
+    if key is not None and cel_type(key) not in (t.STRING, t.INT, t.BOOL):
+        raise NotNative(f"a map's keys of type '{key.name}' are no keys in CEL")
 
 
 def items(lowering: Lowering, value: Sql, takes: Takes) -> Sql:
@@ -170,6 +177,7 @@ def items(lowering: Lowering, value: Sql, takes: Takes) -> Sql:
         return replace(value, keys=None)
     shape = value.shape
     if value.type.name == "map" and shape is not None:
+        _check_keys(shape.key)
         function, element = ("map_keys", shape.key) if of_keys else ("map_values", shape.value)
         held_type = t.list_of(value.type.params[0 if of_keys else 1])
         array_shape = SparkType("array", element=element)
@@ -207,8 +215,10 @@ class Totals:
         """The factors of what goes on for one element of a loop; none where it is nothing to speak of."""
         factors = []
         if work.values and work.of == of:
-            weights = [self._weight(value, use, scope) for value, use in work.values]
-            read = " + ".join(w for w in dict.fromkeys(weights) if w)
+            weights: Counter[str] = Counter()
+            for (value, use), times in Counter(work.values).items():
+                weights[self._weight(value, use, scope)] += times
+            read = " + ".join(w if times == 1 else f"{times}D * {w}" for w, times in weights.items() if w)
             factors = [f"({read})" if " + " in read else read]
         factors += [self._sum(work, loop, scope) for loop in work.counted() if loop.of == of]
         return [] if "" in factors else factors

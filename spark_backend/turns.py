@@ -10,6 +10,7 @@ sum is over what each turn chooses; how much is read to choose it is looked at f
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
@@ -57,6 +58,8 @@ MAX_WRITTEN = 10_000
 """Turns over lists written in the filter that may read anything: as many as one may be long, as if written out."""
 PART = 150
 """Characters that are read in the time in which Spark walks over one part of a list or map to compare it."""
+_KEY = 10
+"""How many times longer it takes to make a key of a part."""
 
 
 class Use(StrEnum):
@@ -66,6 +69,7 @@ class Use(StrEnum):
     FOUND = "asked for"
     TESTED = "compared with a constant"
     COMPARED = "compared"
+    KEYED = "made into keys, which are sorted or hashed"
     KEPT = "kept"
 
 
@@ -96,6 +100,8 @@ KEEPING = frozenset({MacroKind.FILTER, MacroKind.SORT_BY})
 """The macros whose value is a list of elements of what they go over."""
 MAPPING = frozenset({MacroKind.MAP, MacroKind.TRANSFORM_LIST})
 """The macros that make a list of what their turns make."""
+_HOLDING = MAPPING | {MacroKind.SORT_BY}
+"""The macros that hold what all of their turns make."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +157,14 @@ def turns(e: Comprehension, types: frozenset[str] = TYPE_NAMES) -> tuple[Work, .
     Raises:
         NotNative: where a turn chooses it anew, so that nothing bounds it, or the filter itself makes it too many.
     """
-    run = _Walk(e.macro in MAPPING, types)
+    run = _Walk(e.macro in _HOLDING, types)
     run.entered(e, {}, ())
     found: dict[tuple[object, ...], Work] = {}
-    for work in run.works:
+    for work, times in run.works.items():
         computed = work.values if any(_root(value) is None for value, _ in work.values) else ()
         key = work.loops, work.of, bool(work.values), computed  # what is computed is looked at in its own turn
-        found[key] = replace(work, values=found[key].values + work.values) if key in found else work
+        before = found[key].values if key in found else ()
+        found[key] = replace(work, values=before + work.values * times)
     if any(work.written() > MAX_TURNS for work in found.values()):
         raise NotNative(f"macros over lists written in the filter take more than {MAX_TURNS:,} turns")
     return tuple(work for work in found.values() if work.values or _multiplies(work))
@@ -242,21 +249,21 @@ class _Walk:
 
     keeps: bool
     types: frozenset[str]
-    works: dict[Work, None] = field(default_factory=dict)
+    works: Counter[Work] = field(default_factory=Counter)
     within_map: bool = False
 
     def entered(self, e: Comprehension, scope: _Scope, path: tuple[Loop, ...]) -> None:
         """Finds what is done within `e`; `path` are the loops around it."""
         loop, element = self._loop(e.range, scope, path, takes(e))
         path = (*path, loop)
-        self.works[Work(path)] = None
+        self.works[Work(path)] += 1
         inner = {**scope, **dict.fromkeys(variables(e), element)}
         if e.second:
             known = (Ident(loop.key),) if loop.range != _NOTHING else ()
             inner[e.variable] = _Meaning(known, frozenset({loop.variable}), short=isinstance(e.range, ListExpr))
         if e.condition is not None:
             self.found(e.condition, inner, path)
-        around, self.within_map = self.within_map, self.within_map or e.macro in MAPPING
+        around, self.within_map = self.within_map, self.within_map or e.macro in _HOLDING
         self.found(e.body, inner, path)
         self.within_map = around
 
@@ -288,10 +295,10 @@ class _Walk:
                 for arg in args:
                     self.found(arg, scope, path, compared)
             case Call(function="lists.range"):  # what a turn makes is counted as if it were gone over
-                self.works[Work((*path, self._loop(e, scope, path)[0]))] = None
+                self.works[Work((*path, self._loop(e, scope, path)[0]))] += 1
             case Call(function=function) if function in _REMADE:
                 for part in children(e):
-                    self.found(part, scope, path, Use.COMPARED)
+                    self.found(part, scope, path, Use.KEYED)
             case _:
                 for part in children(e):
                     self.found(part, scope, path)
@@ -301,7 +308,7 @@ class _Walk:
         self.found(holder, scope, path)
         if not isinstance(holder, ListExpr | MapExpr):
             path = (*path, self._loop(holder, scope, path)[0])
-            self.works[Work(path)] = None
+            self.works[Work(path)] += 1
         self.found(e, scope, path, use)
 
     def _names(self, e: Expr, scope: _Scope) -> frozenset[str]:
@@ -370,12 +377,12 @@ class _Walk:
             return
         if around and not chosen and not any(names(loop.range) for loop in around if not loop.of):
             return  # written in the filter
-        self.works[Work(path, ((value, use),), _innermost(of, path))] = None
+        self.works[Work(path, ((value, use),), _innermost(of, path))] += 1
 
 
 def _chooses(loop: Loop, use: Use) -> bool:
     """Whether its elements may be one part of the data many times. What is looked up is not too much to be read once."""
-    return loop.chosen or (loop.takes is Takes.LOOKED_UP and use in (Use.COMPARED, Use.KEPT))
+    return loop.chosen or (loop.takes is Takes.LOOKED_UP and use in (Use.COMPARED, Use.KEYED, Use.KEPT))
 
 
 def _of_event(e: Expr) -> bool:
@@ -459,6 +466,8 @@ def weight(v: Sql, use: Use) -> str:
         return ""
     if use is Use.FOUND and v.type != t.JSON:
         return ""
+    if use is Use.KEYED:
+        return f"{_KEY}D * {weight(v, Use.COMPARED)}"
     size = f"octet_length({v.text})" if text else f"octet_length(to_json({v.text}))"
     match use:
         case Use.COMPARED if text:

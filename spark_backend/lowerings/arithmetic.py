@@ -1,6 +1,13 @@
-"""Arithmetic. Only total functions are used: what CEL calls an error is NULL, with ANSI mode on or off."""
+"""Arithmetic. Only total functions are used: what CEL calls an error is NULL, with ANSI mode on or off.
+
+Spark takes sums of sums for one sum of which the order does not matter, products likewise, and evaluates one of those
+that it finds alike in a query: with doubles, and with ints where a part overflows, it does matter. So an operand that may be a
+sum or product itself has zero subtracted, behind which Spark does not look.
+"""
 
 from __future__ import annotations
+
+from tricel.compiler import celtypes as t
 
 from ..sql import Sql
 from .registry import lowers
@@ -8,9 +15,15 @@ from .registry import lowers
 _MIN = "-9223372036854775808L"
 
 
-@lowers("add_int64")
+def _apart(x: Sql) -> str:
+    if x.type == t.DOUBLE:
+        return f"({x} - 0D)" if x.infix else x.text
+    return f"try_subtract({x.text}, 0L)" if x.text.startswith(("try_add(", "try_multiply(")) else str(x)
+
+
+@lowers("add_int64", depth=2)
 def _add_int(a: Sql, b: Sql) -> str:
-    return f"try_add({a.text}, {b.text})"
+    return f"try_add({_apart(a)}, {_apart(b)})"
 
 
 @lowers("subtract_int64")
@@ -18,9 +31,9 @@ def _subtract_int(a: Sql, b: Sql) -> str:
     return f"try_subtract({a.text}, {b.text})"
 
 
-@lowers("multiply_int64")
+@lowers("multiply_int64", depth=2)
 def _multiply_int(a: Sql, b: Sql) -> str:
-    return f"try_multiply({a.text}, {b.text})"
+    return f"try_multiply({_apart(a)}, {_apart(b)})"
 
 
 @lowers("divide_int64", twice=(0, 1))
@@ -38,9 +51,9 @@ def _negate_int(a: Sql) -> str:
     return f"try_subtract(0L, {a.text})"
 
 
-@lowers("add_double", infix=True)
+@lowers("add_double", infix=True, depth=2)
 def _add_double(a: Sql, b: Sql) -> str:
-    return f"{a} + {b}"
+    return f"{_apart(a)} + {_apart(b)}"
 
 
 @lowers("subtract_double", infix=True)
@@ -48,9 +61,9 @@ def _subtract_double(a: Sql, b: Sql) -> str:
     return f"{a} - {b}"
 
 
-@lowers("multiply_double", infix=True)
+@lowers("multiply_double", infix=True, depth=2)
 def _multiply_double(a: Sql, b: Sql) -> str:
-    return f"{a} * {b}"
+    return f"{_apart(a)} * {_apart(b)}"
 
 
 @lowers("negate_double", infix=True)

@@ -185,6 +185,23 @@ def test_elements_nested_as_deep_as_json_is_read(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "event"),
+    [
+        (f"data.l.sortBy(x, {' + '.join(['data.s'] * 8)}).size() == 1", {"l": [1] * 20_000, "s": "x" * 2_000}),
+        ("data.l.all(x, sets.contains(data.l, [x]) && sets.intersects(data.l, [x]))", {"l": [[]] * 700}),
+    ],
+    ids=["keys of sortBy are held", "what is read several times is counted several times"],
+)
+def test_what_small_events_may_take(spark: SparkSession, text: str, event: object) -> None:
+    frame = spark.createDataFrame(
+        [("1", "/s", "t", json.dumps(event))], "id STRING, source STRING, type STRING, data STRING"
+    )
+    compiled = compile_filter(text)
+    assert not compiled.residual
+    assert [None] == [row[0] for row in with_outcomes(frame, {"c": compiled}).select("c").collect()]
+
+
+@pytest.mark.parametrize(
     ("text", "reason"),
     [
         ("data.x.flatten(int(data.s)) == []", "a number of levels that is computed"),
@@ -192,6 +209,7 @@ def test_elements_nested_as_deep_as_json_is_read(spark: SparkSession) -> None:
         ("lists.range(10001).exists(i, i == data.x)", "neither the filter nor a size bounds them"),
         ("lists.range(int(data.n)) == []", "neither the filter nor a size bounds them"),
         ("data.x.first() == data.x.last()", "an optional has no form in SQL"),
+        ("data.x.first()" + ".optMap(i, i)" * 22 + ".hasValue()", "more than 4 optMap()"),
         ("data.x.map(i, size(i)).exists(i, sets.contains([data.x], [[i]]))", "'list(int)' among values of other types"),
         ("sets.contains([size(data.x), data.y], [size(data.y), data.x])", "equality of the three is not transitive"),
     ],
