@@ -43,7 +43,7 @@ IN_THE_WALK = {
     "matches": "a literal pattern that Java runs alike and in linear time",
     "matches_string": "a literal pattern that Java runs alike and in linear time",
     "string_to_timestamp": "",
-    "string_to_duration": "written in the filter, not over 292 years",
+    "string_to_duration": "one that is written in the filter is not over 292 years",
     **{f"timestamp_to_{field}_with_tz": "a literal zone: UTC or an offset" for field in times.FIELDS},
     **{
         f"{stem}_{pair}": "the int rounded to a double, as CEL has it"
