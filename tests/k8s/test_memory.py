@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import re2
 from admission_vectors import admission_review, trigger
+from tricel.compiler.limits import DEFAULT
 from tricel.k8s.work import MUTATE, VALIDATE, answered
 from webhook_process import WebhookProcess
 
@@ -60,7 +61,9 @@ def bodies(shape: Shape, round_: int) -> list[bytes]:
 
 def outcomes(shape: Shape, round_: int) -> set[str]:
     """Makes the reviews of a round; how they ended."""
-    return {answered(path, body, NONE).outcome for body in bodies(shape, round_) for path in (VALIDATE, MUTATE)}
+    return {
+        answered(path, body, NONE, DEFAULT).outcome for body in bodies(shape, round_) for path in (VALIDATE, MUTATE)
+    }
 
 
 def caches() -> list[Any]:

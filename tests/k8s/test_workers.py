@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 from admission_vectors import admission_review, expression
+from tricel.compiler.limits import DEFAULT
 from tricel.k8s.review import NotAReviewError
 from tricel.k8s.work import VALIDATE
 from tricel.k8s.workers import NotBegunError, NotFinishedError, WorkerDiedError, Workers
@@ -22,7 +23,7 @@ def with_one(run: Callable[[Workers], Awaitable[None]], seconds: float = 30) -> 
     """Runs something with one worker."""
 
     async def whole() -> None:
-        workers = Workers(1, frozenset(), seconds)
+        workers = Workers(1, frozenset(), DEFAULT, seconds)
         await workers.start()
         try:
             await run(workers)
