@@ -202,7 +202,9 @@ _REMADE = frozenset(
         "math.least",
     )
 )
-"""Functions that go over whole lists, and sort or hash what they find there."""
+"""Functions that go over whole lists."""
+_BY_KEYS = frozenset({"sort", "distinct", *(row.function for row in FAMILIES["sets extension"])})
+"""Those that make keys of what they find there."""
 _NOTHING = Lit(LitKind.NULL, None)
 _CHOSEN = "each turn of a macro chooses what another goes over, and is not said to be a part of one element"
 
@@ -298,7 +300,7 @@ class _Walk:
                 self.works[Work((*path, self._loop(e, scope, path)[0]))] += 1
             case Call(function=function) if function in _REMADE:
                 for part in children(e):
-                    self.found(part, scope, path, Use.KEYED)
+                    self.found(part, scope, path, Use.KEYED if function in _BY_KEYS else Use.KEPT)
             case _:
                 for part in children(e):
                     self.found(part, scope, path)

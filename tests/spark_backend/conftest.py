@@ -26,7 +26,10 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "Asia/Kathmandu")
         .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.memory", "2g")
+        .config("spark.driver.memory", "3g")
+        .config("spark.sql.ui.retainedExecutions", "5")  # with their plans, a thousand of which would fill it
+        .config("spark.ui.retainedJobs", "20")
+        .config("spark.ui.retainedStages", "20")
         .config("spark.driver.extraJavaOptions", "-Xss8m")
         .getOrCreate()
     )
