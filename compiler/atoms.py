@@ -14,7 +14,7 @@ from enum import Enum, auto
 
 import re2
 
-from .celtypes import BOOL, BYTES, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, CelType
+from .celtypes import BOOL, BYTES, DOUBLE, DURATION, INT, STRING, TIMESTAMP, TOTALLY_ORDERED, UINT, CelType
 from .cost import cost_of
 from .interpreter import CelError, Value, evaluate
 from .interpreter.values import Duration, Timestamp, Uint, equals
@@ -96,7 +96,6 @@ _TEXT_TESTS = {
     "matches": Question.MATCHES,
 }
 _PARTS = (Question.PREFIX, Question.SUFFIX, Question.CONTAINS)
-_TOTALLY_ORDERED = frozenset({BOOL, BYTES, DURATION, INT, STRING, TIMESTAMP, UINT})
 _NUMBERS = (int, Uint, float)
 
 
@@ -195,7 +194,7 @@ def _comparison(e: Expr, function: str, a: Expr, b: Expr, types: Mapping[int, Ce
 
 def opposite(a: Atom) -> Atom:
     """The test that is true where `a` is false, false where it is true, and an error where it is one."""
-    if a.test is Question.ORDER and a.type in _TOTALLY_ORDERED:
+    if a.test is Question.ORDER and a.type in TOTALLY_ORDERED:
         return replace(a, sign=_OPPOSITE[a.sign])
     return replace(a, negated=not a.negated)
 

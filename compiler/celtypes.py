@@ -79,6 +79,10 @@ SHORT = NUMBERS | {NULL, BOOL, TIMESTAMP, DURATION, TYPE}
 """Types whose values take little room, whatever they are."""
 SCALARS = SHORT | {STRING, BYTES}
 """Types whose values hold no others."""
+ORDERED = SCALARS - {NULL, TYPE}
+"""Types whose values have an order."""
+TOTALLY_ORDERED = ORDERED - {DOUBLE}
+"""Types of which two values are equal or one is before the other: all but the type of NaN."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,6 +151,10 @@ class MacroKind(StrEnum):
 
 QUANTIFIERS = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE})
 """The macros whose value is a bool."""
+KEEPING = frozenset({MacroKind.FILTER, MacroKind.SORT_BY})
+"""The macros whose value is a list of elements of what they go over."""
+MAPPING = frozenset({MacroKind.MAP, MacroKind.TRANSFORM_LIST})
+"""The macros that make a list of what their turns make."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from enum import StrEnum
 from tricel.compiler.functions import ALL
 
 from .lowerings import NATIVE, times
+from .reasons import UINT
 
 
 class Support(StrEnum):
@@ -81,7 +82,6 @@ IN_THE_WALK = {
 }
 """Overloads that `lower` handles itself, each with its condition."""
 
-_UINT = "Spark has no unsigned 64-bit integer"
 _REASONS = {
     "double_to_string": "Java before 19 does not always find a double's shortest text, which is CEL's",
 }
@@ -91,7 +91,7 @@ _JAVA = "Spark's pattern functions run on Java's regular expressions, which are 
 _EXTENSIONS = {
     "format": "format_string() has other clauses, and writes numbers, times, lists and maps otherwise",
     "strings.quote": "Spark has no function that writes a text as a CEL literal",
-    "sort": _UINT,
+    "sort": UINT,
     "first": OPTIONAL,
     "last": OPTIONAL,
     "regex.replace": f"{_JAVA}, and replacements are written with $",
@@ -102,7 +102,7 @@ _EXTENSIONS = {
 for _row in ALL:
     _reason = _EXTENSIONS.get(_row.id) or _EXTENSIONS.get(_row.function)
     if _reason:
-        _REASONS[_row.id] = _UINT if "uint" in _row.id else _reason
+        _REASONS[_row.id] = UINT if "uint" in _row.id else _reason
 
 
 def reason_for(overload_id: str) -> str:
@@ -112,7 +112,7 @@ def reason_for(overload_id: str) -> str:
     if overload_id.startswith("optional_"):
         return OPTIONAL
     if "uint" in overload_id:
-        return _UINT
+        return UINT
     return ""
 
 

@@ -32,6 +32,7 @@ from tricel.compiler.nodes import (
 from . import dynamic, made, ranges
 from .capability import OPTIONAL
 from .keyed import with_lookups
+from .lists import SORTED
 from .ranges import Range
 from .reasons import NotNative
 from .sparktypes import SparkType
@@ -260,9 +261,6 @@ def _map(lowering: Lowering, each: _Each, value: Sql) -> Sql:
     return lowering.let(each.transform(value), certain)
 
 
-_ORDERED = frozenset({t.BOOL, t.INT, t.DOUBLE, t.STRING, t.BYTES, t.TIMESTAMP, t.DURATION})
-
-
 def _sort_by(lowering: Lowering, e: Comprehension, items: Sql, scope: dict[str, Sql]) -> Sql:
     """The elements in the order of their keys and, of equal keys, of their places. Keys are of one kind, and no NaN."""
     each = _each(lowering, e, Range(items, lambda v: lowering.element_of(items, v)))
@@ -274,7 +272,7 @@ def _in_order(lowering: Lowering, items: Sql, keys: Sql) -> Sql:
     variable, key = lowering.element(keys)
     place, pair = lowering.variable(), lowering.variable()
     dynamic_ = key.type == t.JSON
-    if not dynamic_ and key.type not in _ORDERED:
+    if not dynamic_ and key.type not in SORTED:
         raise NotNative(f"values of type '{key.type}' are not put in order")
     kinds = [dynamic.read(key, kind) for kind in (t.DOUBLE, t.STRING, t.BOOL)] if dynamic_ else [key]
     branches = []

@@ -16,6 +16,7 @@ from tricel.compiler.check import Checked
 from tricel.compiler.functions import calls_that_give
 from tricel.compiler.nodes import (
     ADD,
+    MAPPING,
     QUANTIFIERS,
     Bind,
     Call,
@@ -32,7 +33,6 @@ from tricel.compiler.nodes import (
 )
 
 from .reasons import NotNative
-from .turns import MAPPING
 
 _Path: TypeAlias = tuple[str, ...]
 _Held: TypeAlias = frozenset[_Path]

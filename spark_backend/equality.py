@@ -9,7 +9,7 @@ from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType, Record
 
 from . import canonical, dynamic, made, nanos, selection
-from .reasons import NotNative
+from .reasons import UINT, NotNative
 from .sparktypes import cel_type
 from .sql import Sql, boolean, deepest, joined, literal
 
@@ -105,7 +105,7 @@ def _static_equals(a: Sql, b: Sql) -> Sql:
     if {a.type, b.type} <= t.NUMBERS and a.type != b.type:
         a, b = comparable(a, b)
         if a.type != b.type:
-            raise NotNative("Spark has no unsigned 64-bit integer")
+            raise NotNative(UINT)
     if a.type == t.NULL and b.type == t.NULL:
         return literal(True, t.BOOL)
     same = nanos.compared("=", a, b)
@@ -115,7 +115,7 @@ def _static_equals(a: Sql, b: Sql) -> Sql:
         guard = f" AND NOT (isnan({a}) AND isnan({b}))" if a.type == t.DOUBLE and a.nan and b.nan else ""
         return boolean(f"{a} = {b}{guard}", (a, b), infix=True)
     if a.type == b.type == t.UINT and (a.literal is None or b.literal is None):
-        raise NotNative("Spark has no unsigned 64-bit integer")
+        raise NotNative(UINT)
     if a.type == b.type == t.UINT:
         return literal(a.literal == b.literal, t.BOOL)
     if a.type in t.SCALARS or b.type in t.SCALARS:

@@ -13,7 +13,8 @@ from tricel.compiler import celtypes as t
 from tricel.compiler.nodes import Call, Expr
 
 from . import dynamic, equality
-from .reasons import NotNative
+from .lists import plain
+from .reasons import UINT, NotNative
 from .sql import Sql, deepest
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 FUNCTIONS = {"math.greatest": ("greatest", "array_max"), "math.least": ("least", "array_min")}
 """For each of the functions Spark's own, of several values and of an array."""
-_UINT = "Spark has no unsigned 64-bit integer"
 
 
 def extreme(lowering: Lowering, e: Call, scope: dict[str, Sql]) -> Sql:
@@ -73,19 +73,10 @@ def _of_one(lowering: Lowering, function: str, x: Sql) -> Sql:
     if x.type == t.JSON:
         return lowering.let(x, lambda v: _of_dynamic(lowering, function, v))
     if x.type.name == "list" and x.type.params[0] in (t.INT, t.DOUBLE):
-        return lowering.let(_plain(lowering, x), lambda xs: _of_array(lowering, function, xs))
+        return lowering.let(plain(lowering, x), lambda xs: _of_array(lowering, function, xs))
     if x.type == t.JSON_LIST:
         return _of_dynamic_list(lowering, function, x)
     raise NotNative(f"{function}() of a value of type '{x.type}'")
-
-
-def _plain(lowering: Lowering, xs: Sql) -> Sql:
-    """The elements of an array column as CEL reads them: those of a column of another type are converted."""
-    name, each = lowering.element(xs)
-    if each.text == name:
-        return xs
-    text = f"transform({xs.text}, {name} -> {each.text})"
-    return Sql(text, t.list_of(each.type), nan=each.nan, depth=xs.depth + each.depth + 2)
 
 
 def _of_dynamic(lowering: Lowering, function: str, v: Sql) -> Sql:
@@ -113,7 +104,7 @@ def _of_one_type(operands: Sequence[Sql], *, compared: bool) -> list[Sql]:
         NotNative: where they are both, or no numbers.
     """
     if any(x.type == t.UINT for x in operands):
-        raise NotNative(_UINT)
+        raise NotNative(UINT)
     numbers = [dynamic.read(x, t.DOUBLE) if x.type == t.JSON else x for x in operands]
     types = {x.type for x in numbers}
     if not types <= {t.INT, t.DOUBLE}:

@@ -12,6 +12,7 @@ from tricel.compiler.celtypes import CelType
 from tricel.compiler.check import Checked
 from tricel.compiler.nodes import (
     ADD,
+    KEEPING,
     QUANTIFIERS,
     Bind,
     Call,
@@ -21,7 +22,6 @@ from tricel.compiler.nodes import (
     Ident,
     ListExpr,
     Lit,
-    MacroKind,
     MapExpr,
     children,
     variables,
@@ -132,7 +132,7 @@ class _Walk:
         if e.condition is not None:
             self.size(e.condition, inner, looped=True)
         made = self.size(e.body, inner, looped=True)
-        return _SMALL if e.macro in QUANTIFIERS else held if e.macro in (MacroKind.FILTER, MacroKind.SORT_BY) else made
+        return _SMALL if e.macro in QUANTIFIERS else held if e.macro in KEEPING else made
 
 
 def _made(size: float) -> _Size:

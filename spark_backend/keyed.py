@@ -14,15 +14,14 @@ from tricel.compiler.nodes import (
     Comprehension,
     Expr,
     Ident,
-    Lit,
     MacroKind,
-    Select,
     children,
     variables,
     with_children,
 )
+from tricel.compiler.scopes import names, root_of
 
-from .turns import HIDDEN, names
+from .turns import HIDDEN
 
 _KEYED = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE, MacroKind.MAP, MacroKind.TRANSFORM_LIST})
 
@@ -45,7 +44,7 @@ def _within(e: Expr, depth: int) -> Expr:
 
 def _named(e: Comprehension, depth: int) -> Comprehension:
     bound = names(e.range)
-    if e.macro not in _KEYED or not _is_path(e.range) or variables(e) & bound:
+    if e.macro not in _KEYED or root_of(e.range) is None or variables(e) & bound:
         return e
     looked_up = Call(INDEX, (e.range, Ident(e.variable)))
     name = e.second or f"{HIDDEN}{depth}"
@@ -65,14 +64,3 @@ def _put(e: Expr, looked_up: Call, name: str, read: frozenset[str]) -> Expr:
     changed = bool(variables(e) & read)
     new = tuple([c if changed and i else _put(c, looked_up, name, read) for i, c in enumerate(old)])
     return with_children(e, new) if any(a is not b for a, b in zip(old, new, strict=True)) else e
-
-
-def _is_path(e: Expr) -> bool:
-    while True:
-        match e:
-            case Ident():
-                return True
-            case Select(operand=holder, optional=False) | Call(function="_[_]", args=(holder, Lit())):
-                e = holder
-            case _:
-                return False

@@ -15,14 +15,14 @@ from tricel.compiler.celtypes import CelType
 
 from . import canonical, dynamic, made
 from .equality import EXACT_DOUBLE
-from .reasons import NotNative
+from .reasons import UINT, NotNative
 from .sql import Sql, deepest
 
 if TYPE_CHECKING:
     from .lower import Lowering
 
-PLAIN = {t.STRING: "STRING", t.INT: "BIGINT", t.BOOL: "BOOLEAN", t.TIMESTAMP: "TIMESTAMP", t.DURATION: "BIGINT"}
-"""Types whose values are their own keys, and how Spark holds them."""
+PLAIN = frozenset({t.STRING, t.INT, t.BOOL, t.TIMESTAMP, t.DURATION})
+"""Types whose values are their own keys."""
 _DEPTH = 8
 
 
@@ -78,19 +78,19 @@ def keys(lowering: Lowering, a: Sql, b: Sql) -> Keys:
     types = sides[0].types | sides[1].types
     deep = False
     if (plain := _plain(*sides)) is not None:
-        spark_type, texts = PLAIN[plain], [[_plainly(e) for e in side.elements] for side in sides]
+        texts = [[_plainly(e) for e in side.elements] for side in sides]
     else:
         ints = types & t.NUMBERS <= {t.INT, t.UINT} and t.JSON not in types
         if not ints and all(_has_large_ints(side) for side in sides):
             raise NotNative("ints are compared with ints and with doubles: equality of the three is not transitive")
         deep = all(t.JSON in side.types for side in sides)
-        spark_type = "STRING"
         texts = [
             [key(lowering, e, ints=ints, deep=deep, nan=nan) for e in side.elements]
             for side, nan in zip(sides, ("'N'", "'M'"), strict=True)
         ]
     if plain != t.BOOL:
-        spark_type, texts = "STRING", [[_spread(k, plain) for k in side] for side in texts]
+        texts = [[_spread(k, plain) for k in side] for side in texts]
+    spark_type = "BOOLEAN" if plain == t.BOOL else "STRING"
     depth = deepest((a, b, *sides[0].elements, *sides[1].elements)) + _DEPTH + canonical.DEPTH * (t.JSON in types)
     first, second = (
         Sql(side.array(found, spark_type), t.list_of(t.STRING), depth=depth)
@@ -131,7 +131,7 @@ def key(lowering: Lowering, x: Sql, *, ints: bool, deep: bool, nan: str) -> str:
 
 def _number(x: Sql, ints: bool, nan: str) -> str:
     if x.type == t.UINT and not (isinstance(x.literal, int) and x.literal < 2**63):
-        raise NotNative("Spark has no unsigned 64-bit integer")
+        raise NotNative(UINT)
     text = f"{x.literal}L" if x.type == t.UINT else str(x)
     if ints:
         return f"concat('i', CAST({text} AS STRING))"
@@ -144,7 +144,7 @@ def _plain(a: Side, b: Side) -> CelType | None:
     types = a.types | b.types
     if types == {t.STRING, t.JSON}:
         return t.STRING if t.JSON not in a.types or t.JSON not in b.types else None
-    return next(iter(types)) if len(types) == 1 and types <= PLAIN.keys() else None
+    return next(iter(types)) if len(types) == 1 and types <= PLAIN else None
 
 
 def _plainly(x: Sql) -> str:

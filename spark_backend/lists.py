@@ -30,7 +30,8 @@ MOST_MAPPED = 4
 """Calls of `optMap` in one another, or one after the other, of the end of a list."""
 _LONGEST = 10_000_000
 """Ints that `lists.range` makes at most, by its definition."""
-_ORDERED = frozenset({t.INT, t.DOUBLE, t.BOOL, t.STRING, t.BYTES, t.TIMESTAMP, t.DURATION})
+SORTED = t.ORDERED - {t.UINT}
+"""Types whose values Spark holds, and puts in order as CEL does."""
 
 
 def listed(lowering: Lowering, e: Expr, scope: dict[str, Sql]) -> Sql:
@@ -136,7 +137,7 @@ def plain(lowering: Lowering, items: Sql) -> Sql:
         NotNative: for a list of anything else.
     """
     variable, element = lowering.element(items)
-    if element.type not in _ORDERED:
+    if element.type not in SORTED:
         raise NotNative(f"values of type '{element.type}' are not put in order, or compared whole")
     if element.text == variable:
         return replace(items, shape=None)

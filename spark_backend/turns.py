@@ -24,6 +24,8 @@ from tricel.compiler.names import TYPE_NAMES
 from tricel.compiler.nodes import (
     EQUALS,
     IN,
+    KEEPING,
+    MAPPING,
     NOT_EQUALS,
     Bind,
     Call,
@@ -40,8 +42,8 @@ from tricel.compiler.nodes import (
     children,
     variables,
     walk,
-    with_children,
 )
+from tricel.compiler.scopes import names, put, root_of
 
 from . import dynamic
 from .reasons import NotNative
@@ -96,10 +98,6 @@ def takes(e: Comprehension) -> Takes:
     return Takes.PAIR if e.variable in read else Takes.VALUE
 
 
-KEEPING = frozenset({MacroKind.FILTER, MacroKind.SORT_BY})
-"""The macros whose value is a list of elements of what they go over."""
-MAPPING = frozenset({MacroKind.MAP, MacroKind.TRANSFORM_LIST})
-"""The macros that make a list of what their turns make."""
 _HOLDING = MAPPING | {MacroKind.SORT_BY}
 """The macros that hold what all of their turns make."""
 
@@ -161,7 +159,7 @@ def turns(e: Comprehension, types: frozenset[str] = TYPE_NAMES) -> tuple[Work, .
     run.entered(e, {}, ())
     found: dict[tuple[object, ...], Work] = {}
     for work, times in run.works.items():
-        computed = work.values if any(_root(value) is None for value, _ in work.values) else ()
+        computed = work.values if any(root_of(value) is None for value, _ in work.values) else ()
         key = work.loops, work.of, bool(work.values), computed  # what is computed is looked at in its own turn
         before = found[key].values if key in found else ()
         found[key] = replace(work, values=before + work.values * times)
@@ -179,16 +177,6 @@ def _multiplies(work: Work) -> bool:
 def _is_part(inner: Loop, around: Loop) -> bool:
     """Whether what a loop goes over is another part of the data in each turn of the one around it."""
     return inner.of == around.variable and not inner.chosen and around.takes is not Takes.LOOKED_UP
-
-
-def names(e: Expr) -> frozenset[str]:
-    """The names that `e` reads and does not bind itself; one of the root scope, `.a`, with its dot."""
-    match e:
-        case Ident(name=name, absolute=absolute):
-            return frozenset({f".{name}" if absolute else name})
-        case _:
-            first, *others = (names(c) for c in children(e)) if children(e) else (frozenset[str](),)
-            return first.union(*(other - variables(e) for other in others))
 
 
 _MOST_PUT = 200
@@ -274,16 +262,16 @@ class _Walk:
         match e:
             case Lit():
                 return
-            case Has(operand=operand, field=key) if (root := _root(operand)) is not None:
+            case Has(operand=operand, field=key) if (root := root_of(operand)) is not None:
                 self._read(Select(operand, key), root, scope, path, Use.FOUND)
-            case Ident() | Select() | Call(function="_[_]", args=(_, Lit())) if (root := _root(e)) is not None:
+            case Ident() | Select() | Call(function="_[_]", args=(_, Lit())) if (root := root_of(e)) is not None:
                 kept = self.keeps or (self.within_map and root in scope and bool(scope[root].of))
                 self._read(e, root, scope, path, Use.KEPT if kept else use)
             case Comprehension(range=range_):
                 self.found(range_, scope, path)
                 self.entered(e, scope, path)
             case Bind(variable=variable, value=value, body=body):
-                if _root(value) is None:  # what is only selected is read where it is used
+                if root_of(value) is None:  # what is only selected is read where it is used
                     self.found(value, scope, path)
                 self.found(body, {**scope, variable: self._named(value, scope)}, path, use)
             case Call(function=function, args=(element, holder)) if function == IN:
@@ -360,7 +348,7 @@ class _Walk:
         for value in meaning.values:
             if root not in scope:
                 whole = e
-            elif _root(value) is None:
+            elif root_of(value) is None:
                 whole = value
             else:
                 whole = _closed(e, {**scope, root: replace(meaning, values=(value,))})
@@ -424,39 +412,14 @@ def _closed(e: Expr, scope: _Scope) -> Expr:
     if not read:
         return e
     long = [name for name, value in read.items() if not isinstance(value, Ident) and names(value)]
-    if long and (_root(e) is None or any(_root(read[name]) is None for name in long)):
+    if long and (root_of(e) is None or any(root_of(read[name]) is None for name in long)):
         sizes = {name: sum(1 for _ in islice(walk(read[name]), _MOST_PUT + 1)) for name in long}
         if sum(sizes.get(n.name, 0) for n in walk(e) if isinstance(n, Ident)) > _MOST_PUT:
             raise NotNative("a macro names values that are made of one another")
-    return _put(e, read)
-
-
-def _put(e: Expr, values: Mapping[str, Expr]) -> Expr:
-    """`e` with values in the places of names."""
-    if not values:
-        return e
-    if isinstance(e, Ident):
-        return e if e.absolute else values.get(e.name, e)
-    old = children(e)
-    bound = variables(e)
-    inner = {name: value for name, value in values.items() if name not in bound}
-    if bound and any(names(inner[n]) & bound for c in old[1:] for n in names(c) & inner.keys()):
+    closed = put(read, e)
+    if closed is None:
         raise NotNative("a macro gives one name to several values")
-    new = tuple([_put(c, inner if i else values) for i, c in enumerate(old)])
-    return with_children(e, new) if any(a is not b for a, b in zip(old, new, strict=True)) else e
-
-
-def _root(e: Expr) -> str | None:
-    """The name that a value is selected from by constant keys; None where it is made otherwise."""
-    while True:
-        match e:
-            case Ident():
-                (name,) = names(e)
-                return name
-            case Select(operand=holder, optional=False) | Call(function="_[_]", args=(holder, Lit())):
-                e = holder
-            case _:
-                return None
+    return closed
 
 
 def weight(v: Sql, use: Use) -> str:

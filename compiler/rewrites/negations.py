@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ..celtypes import BOOL, BYTES, DURATION, INT, STRING, TIMESTAMP, UINT, CelType
+from ..celtypes import TOTALLY_ORDERED, CelType
 from ..nodes import (
     AND,
     EQUALS,
@@ -28,8 +28,6 @@ from .certainty import is_bool
 
 _OPPOSITES = {EQUALS: NOT_EQUALS, NOT_EQUALS: EQUALS}
 _ORDER_OPPOSITES = {LESS: GREATER_EQUALS, LESS_EQUALS: GREATER, GREATER: LESS_EQUALS, GREATER_EQUALS: LESS}
-_ORDERED = frozenset({BOOL, BYTES, DURATION, INT, STRING, TIMESTAMP, UINT})
-"""Types in which of any two values one is less, or they are equal. Double is none of them: NaN."""
 
 
 def negations(e: Expr, types: Mapping[int, CelType]) -> Expr:
@@ -63,7 +61,7 @@ def _direct(e: Expr, types: Mapping[int, CelType]) -> Expr | None:
         case Call(function=function) if function in _OPPOSITES:
             return replace(e, function=_OPPOSITES[function])
         case Call(function=function, args=args) if function in _ORDER_OPPOSITES:
-            ordered = all(types.get(a.id) in _ORDERED for a in args)
+            ordered = all(types.get(a.id) in TOTALLY_ORDERED for a in args)
             return replace(e, function=_ORDER_OPPOSITES[function]) if ordered else None
         case _:
             return None

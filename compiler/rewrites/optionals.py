@@ -40,6 +40,7 @@ from ..nodes import (
     walk,
     with_children,
 )
+from ..scopes import put
 from ..source import Span
 
 _MOST_STEPS = 6
@@ -149,7 +150,7 @@ class _Run:
         found = self._read(e.value)
         if not isinstance(found, _Path) or not _is_short(found.base):
             return None
-        body = _put_where_free(e.variable, e.value, e.body)
+        body = put({e.variable: e.value}, e.body)
         return None if body is None else replace(body, span=e.span)
 
     def _compared(self, a: Expr, b: Expr, e: Expr) -> Expr | None:
@@ -407,20 +408,5 @@ def _is_short(e: Expr) -> bool:
 
 def _named(variable: str, value: Expr, body: Expr, span: Span) -> Expr:
     """`body`, where `variable` is `value`: put in its place where that is short and means the same there."""
-    put = _put_where_free(variable, value, body) if _is_short(value) else None
-    return Bind(variable, value, body, span=span) if put is None else put
-
-
-def _put_where_free(variable: str, value: Expr, body: Expr) -> Expr | None:
-    """`body` with `value` for `variable`; None where it has variables of the same names."""
-    bound = frozenset[str]().union(*(variables(n) for n in walk(body)))
-    names = {n.name for n in walk(value) if isinstance(n, Ident)}
-    return None if bound & (names | {variable}) else _put(variable, value, body)
-
-
-def _put(variable: str, value: Expr, body: Expr) -> Expr:
-    if isinstance(body, Ident):
-        return value if body.name == variable and not body.absolute else body
-    old = children(body)
-    new = tuple([_put(variable, value, c) for c in old])
-    return with_children(body, new) if any(a is not b for a, b in zip(old, new, strict=True)) else body
+    found = put({variable: value}, body) if _is_short(value) else None
+    return Bind(variable, value, body, span=span) if found is None else found
