@@ -10,7 +10,7 @@ from tricel.compiler.celtypes import Record
 from tricel.compiler.check import extension_name
 from tricel.compiler.nodes import Call, Expr, Ident, Lit
 
-from . import access, dynamic, made
+from . import access, dynamic, made, nanos
 from .jsontext import parsed
 from .layout import Held
 from .reasons import NotNative
@@ -70,7 +70,7 @@ def attribute(lowering: Lowering, key: str) -> Sql:
     """An attribute of the event.
 
     Raises:
-        NotNative: where no event has it, or its column is of another type.
+        NotNative: where no event has it, or its column is of another type. A text is read as the time that it is to be.
     """
     if lowering.layout.attributes is None:
         raise NotNative("the events have no attributes")
@@ -83,6 +83,8 @@ def attribute(lowering: Lowering, key: str) -> Sql:
         type_ = wanted.type if wanted is not None else t.STRING
         return Sql(f"CAST(NULL AS {'TIMESTAMP' if type_ == t.TIMESTAMP else 'STRING'})", type_, cheap=True)
     found = column(where.text, where.type)
+    if found.type == t.STRING and wanted is not None and wanted.type == t.TIMESTAMP:
+        return nanos.time(lowering, found)
     if wanted is not None and found.type != wanted.type:
         raise NotNative(f"'{key}' is a {where.type.name} column, to be read as '{wanted.type}'")
     return found

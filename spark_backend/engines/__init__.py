@@ -8,10 +8,11 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from tricel.compiler.celtypes import CelType
-from tricel.compiler.nodes import Call, Expr, Has, Ident, Lit, LitKind, Select, children, variables, with_children
+from tricel.compiler.nodes import Expr
 from tricel.compiler.unparse import unparse
 
 from . import cel_expr, cel_python, own
+from .instants import with_times
 from .lots import Lot, Lots
 from .model import Failure, GaveUpError
 
@@ -120,7 +121,7 @@ def prepare(expr: Expr, engine: str, roots: Mapping[str, CelType]) -> Program | 
         return own_program
     reason = chosen.refuses(expr)
     if not reason:
-        program = replace(own_program, engine=engine, text=unparse(_with_times(expr, frozenset())))
+        program = replace(own_program, engine=engine, text=unparse(with_times(expr)))
         try:
             _compiled(program)
         except ValueError as e:
@@ -133,26 +134,3 @@ def prepare(expr: Expr, engine: str, roots: Mapping[str, CelType]) -> Program | 
 @lru_cache(maxsize=4096)
 def _compiled(program: Program) -> Evaluate:
     return ENGINES[program.engine].compile(program.text, program.roots)
-
-
-def _with_times(e: Expr, bound: frozenset[str]) -> Expr:
-    if isinstance(e, Has) and isinstance(e.operand, Ident):
-        return e
-    if _is_time(e, bound):
-        return Call("timestamp", (e,))
-    inner = bound | variables(e)
-    return with_children(e, tuple(_with_times(c, inner if i else bound) for i, c in enumerate(children(e))))
-
-
-def _is_time(e: Expr, bound: frozenset[str]) -> bool:
-    match e:
-        case (
-            Select(operand=Ident(name="ce", absolute=absolute), field="time", optional=False)
-            | Call(
-                function="_[_]",
-                args=(Ident(name="ce", absolute=absolute), Lit(kind=LitKind.STRING, value="time")),
-            )
-        ):
-            return absolute or "ce" not in bound
-        case _:
-            return False

@@ -10,10 +10,10 @@ from tricel.compiler import Source, parse, resolve, unparse
 from tricel.compiler.celtypes import DYN
 from tricel.compiler.environment import Environment
 from tricel.compiler.interpreter import CelError, Evaluator, evaluator
-from tricel.compiler.interpreter.values import Timestamp, kind
+from tricel.compiler.interpreter.values import kind
 from tricel.compiler.nodes import Expr
-from tricel.compiler.rfc3339 import nanoseconds
 
+from .instants import with_instants, with_times
 from .model import Failure
 
 
@@ -32,7 +32,7 @@ def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any
 
     def evaluate(activation: Mapping[str, Any]) -> bool | Failure:
         try:
-            found = program(_with_instants(activation))
+            found = program(with_instants(activation))
         except CelError as e:
             return Failure(str(e), unparse(e.expr) if e.expr is not None else "")
         return found if isinstance(found, bool) else Failure(f"the result is {kind(found)}, not bool")
@@ -45,13 +45,4 @@ def _compiled(text: str, roots: frozenset[str]) -> Evaluator:
     expr, diagnostics = parse(Source(text))
     if expr is None:
         raise ValueError(diagnostics[0].message)
-    return evaluator(resolve(expr, Environment("", tuple((root, DYN) for root in sorted(roots)))))
-
-
-def _with_instants(activation: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The activation with the event's time, which travels as text, as a timestamp."""
-    ce = activation.get("ce")
-    if not isinstance(ce, dict) or not isinstance(ce.get("time"), str):
-        return activation
-    nanos = nanoseconds(ce["time"])
-    return activation if nanos is None else {**activation, "ce": {**ce, "time": Timestamp(nanos)}}
+    return evaluator(with_times(resolve(expr, Environment("", tuple((root, DYN) for root in sorted(roots))))))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -229,6 +231,42 @@ def test_long_texts_are_read_in_linear_time(spark: SparkSession, function: str) 
     found = [row["n"] for row in frame.selectExpr("i", f"{sql.text} AS n").orderBy("i").collect()]
     assert time.monotonic() - began < 60
     assert [expected(function, x) for x in HOSTILE] == [n if n is None else int(n) for n in found]
+
+
+OF_THE_EVENT = (
+    *("ce.time == ce.time", "ce.time >= timestamp('2024-01-01T00:00:00.000000001Z')", "has(ce.time)"),
+    *("ce.time.getHours() == 0", "string(ce.time).endsWith('1Z')", "ce['time'] != timestamp('2024-01-01T00:00:00Z')"),
+    *("ce.time - duration('1ns') < timestamp('2024-01-01T00:00:00Z')", "type(ce.time) == google.protobuf.Timestamp"),
+    *("ce.time - timestamp('1970-01-01T00:00:00Z') > duration('1h')", "!has(ce.time) || ce.time.getFullYear() > 2000"),
+)
+
+
+@pytest.mark.usefixtures("session")
+def test_the_time_of_an_event_in_a_text_column(spark: SparkSession) -> None:
+    """It is read as `timestamp()` of the text would be, by Spark as by the fallback: what is no time is an error."""
+    texts = [*FAMILIES["timestamp"][1][:120], None]
+    frame = spark.createDataFrame([*enumerate(texts)], "row INT, time STRING")
+    filters = [compiled(text, frame) for text in OF_THE_EVENT]
+    apart = [replace(f, conjuncts=tuple(replace(c, native=False) for c in f.conjuncts)) for f in filters]
+    columns = [column(f, frame).alias(f"c{i}") for i, f in enumerate((*filters, *apart))]
+    rows = [list(row)[1:] for row in frame.select("row", *columns).orderBy("row").collect()]
+    for i, text in enumerate(OF_THE_EVENT):
+        wanted = [event_outcome(text, time_) for time_ in texts]
+        assert len(set(wanted)) > 1, text
+        assert wanted == [row[i] for row in rows], text
+        assert wanted == [row[len(filters) + i] for row in rows], f"{text} in the fallback"
+
+
+def event_outcome(text: str, time_: str | None) -> bool | None:
+    """What our own evaluator says of an event; None for an error."""
+    checked, _ = check_filter(re.sub(r"(?<!has\()(ce\.time|ce\['time'\])", r"timestamp(\1)", text))
+    assert checked is not None
+    try:
+        found = evaluator(checked.checked.expr)({"ce": {} if time_ is None else {"time": time_}})
+    except CelError:
+        return None
+    assert isinstance(found, bool)
+    return found
 
 
 def test_many_filters_over_times_give_the_pairs_of_each_alone(spark: SparkSession) -> None:
