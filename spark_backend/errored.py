@@ -87,10 +87,13 @@ def _explain(jobs: Mapping[str, bytes], inputs: tuple[Input, ...]) -> Callable[.
         return _failure(made[id_], read(row)[0])
 
     def explain(*columns: pd.Series) -> pd.DataFrame:
-        rows = zip(*(c.tolist() for c in columns), strict=True)
-        found = [failure(id_, row) if id_ is not None else None for id_, *row in rows]
-        texts = {"error": [f and f.text for f in found], "subexpression": [f and f.subexpression for f in found]}
-        return pd.DataFrame(texts, dtype=object)
+        erred = columns[0].notna().to_numpy().nonzero()[0]
+        texts: list[str | None] = [None] * len(columns[0])
+        subexpressions = texts.copy()
+        for i, id_, *row in zip(erred, *(c.take(erred).tolist() for c in columns), strict=True):
+            found = failure(id_, row)
+            texts[i], subexpressions[i] = found.text, found.subexpression
+        return pd.DataFrame({"error": texts, "subexpression": subexpressions}, dtype=object)
 
     return explain
 
