@@ -9,6 +9,8 @@ BENCHES  := $(filter-out benchmarks/_% benchmarks/soak.py,$(wildcard benchmarks/
 DEMO_OUT ?= demo-out
 MEASURED := tests/spark_backend/test_conformance_spark.py tests/spark_backend/test_cel_python.py
 ARGS     ?=
+PARTS    ?= 10
+ABREAST  ?= 2
 
 # Spark's workers otherwise take the first python3 on PATH, which has none of our packages.
 spark_env = PYSPARK_PYTHON="$(CURDIR)/$(1)/bin/python" PYSPARK_DRIVER_PYTHON="$(CURDIR)/$(1)/bin/python"
@@ -35,8 +37,10 @@ test-executors: java $(VENV)/.installed-dev ## run filters on Spark executors in
 test-cluster: $(VENV)/.installed-dev ## run the tests that need a Kubernetes API server (TRICEL_APISERVER=/path/to/apiserver)
 	$(BIN)/pytest -m cluster tests/k8s $(ARGS)
 
-nightly: java $(VENV)/.installed-dev ## compare SQL, fallback and evaluator on 20,000 random filters (TRICEL_EXAMPLES=n for n)
-	TRICEL_EXAMPLES=$${TRICEL_EXAMPLES:-20000} $(call spark_env,$(VENV)) $(BIN)/pytest tests/spark_backend/test_random.py $(ARGS)
+nightly: java $(VENV)/.installed-dev ## compare SQL, fallback and evaluator on 20,000 random filters, in parts (PART=3/10: only that one)
+	@$(if $(PART),echo $(PART),seq -f %g/$(PARTS) $(PARTS)) | \
+	  TRICEL_EXAMPLES=$${TRICEL_EXAMPLES:-20000} $(call spark_env,$(VENV)) xargs -P $(ABREAST) -I % sh -c \
+	  'TRICEL_PART=% $(BIN)/pytest -o faulthandler_timeout=0 tests/spark_backend/test_random.py $(ARGS) || { echo "part % failed: make nightly PART=%"; exit 255; }'
 
 check: lint test ## everything a change must pass: formatting, lint, types, import rules, tests
 

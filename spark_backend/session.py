@@ -35,10 +35,10 @@ DEFAULTS: Mapping[str, str] = {
     "spark.sql.shuffle.partitions": "8",
     # What a run has written is listed again to count it: a task for each of many folders takes longer than the listing.
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
-    # A stream parses other SQL whenever its triggers change. What the parser has learnt of it, some 8 KB for each of its
-    # states, would be kept for good.
+    # A stream parses other SQL whenever its triggers change. What the parser has learnt of it would be kept for good, and
+    # emptied too often it is slow: this is a percentage of the memory.
     "spark.sql.parser.manageParserCaches": "true",
-    "spark.sql.parser.parserDfaCacheFlushThreshold": "20000",
+    "spark.sql.parser.parserDfaCacheFlushRatio": "25",
 }
 """What a session started here is set to, where the caller says nothing else."""
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
+from tricel.compiler.celtypes import CelType
+from tricel.compiler.functions import ALL, Overload
 from tricel.compiler.literals import quoted
+from tricel.spark_backend.capability import Support, capabilities
 
 DEPTH = 6
 BOOL, INT, UINT, DOUBLE, STRING, BYTES, TIME, SPAN, DYN = (
@@ -46,7 +49,10 @@ TEXTS = (
     "2024-01-02T03:04:05Z",
     "90s",
 )
-INTS = ("0", "1", "-1", "2", "3", "7", "100", "-9223372036854775808", "9223372036854775807", "9007199254740993")
+INTS = (
+    *("0", "1", "-1", "2", "3", "7", "100", "2147483648"),
+    *("-9223372036854775808", "9223372036854775807", "9007199254740993"),
+)
 DOUBLES = (
     "0.0",
     "-0.0",
@@ -87,6 +93,7 @@ GETTERS = (
 TYPE_NAMES = (BOOL, INT, UINT, DOUBLE, STRING, BYTES, LIST, OBJECT, "null_type", "type", "google.protobuf.Timestamp")
 
 Scope: TypeAlias = Mapping[str, tuple[str, ...]]
+T = TypeVar("T")
 Production: TypeAlias = "Callable[[_Run, int, Scope], str]"
 
 
@@ -155,7 +162,8 @@ def filters(catalogue: Catalogue, depth: int = DEPTH) -> SearchStrategy[str]:
 
 def random_filter(random: Random, catalogue: Catalogue, depth: int = DEPTH) -> str:
     """The text of one filter."""
-    return _Run(random, catalogue).make(BOOL, depth, {})
+    run = _Run(random, catalogue)
+    return run.make(BOOL, depth, {}) if run.number(2) else _declared(run, depth, {})
 
 
 @dataclass
@@ -164,7 +172,7 @@ class _Run:
     catalogue: Catalogue
     names: list[str] = field(default_factory=list)
 
-    def pick(self, options: Sequence[str]) -> str:
+    def pick(self, options: Sequence[T]) -> T:
         return options[self.number(len(options))]
 
     def number(self, below: int) -> int:
@@ -230,12 +238,12 @@ class _Run:
 
     def listed(self, depth: int, scope: Scope) -> tuple[str, str]:
         """A list, and the type of its elements."""
-        if self.number(3):
+        if self.number(3) == 0:
             path = self.pick(tuple(self.catalogue.lists))
             return path, self.catalogue.lists[path]
         type_ = self.pick((INT, STRING, DOUBLE, DYN))
         match self.number(6):
-            case 5:
+            case 4 | 5:
                 return self.remade(depth, scope)
             case 0:
                 return f"{self.make(STRING, depth, scope)}.split({quoted(self.pick((',', '', 'a')))})", STRING
@@ -245,13 +253,15 @@ class _Run:
                 named = _with(scope, element, name)
                 if self.number(4) == 0 and inner not in (*self.catalogue.objects, "data.m"):
                     return f"{inner}.sortBy({name}, {self.make(self.pick(ORDERED), depth - 1, named)})", element
+                if inner in self.catalogue.lists and self.number(3) == 0:
+                    named = _looked_up(inner, element, name, named)
                 return f"{inner}.filter({name}, {self.make(BOOL, depth - 1, named)})", element
             case 2:
                 inner, element = self.listed(depth - 1, scope) if depth > 0 else ("[1, 2, 3]", INT)
                 name = self.fresh()
                 if self.number(3) == 0:
                     second, pair = self.second(inner, element, name, scope)
-                    test = f"{self.make(BOOL, depth - 2, pair)}, " if self.number(3) == 0 else ""
+                    test = f"{self.make(BOOL, depth - 2, pair)}, " if self.number(2) else ""
                     body = self.make(type_, depth - 1, pair)
                     return f"{inner}.transformList({name}, {second}, {test}{body})", type_
                 return f"{inner}.map({name}, {self.make(type_, depth - 1, _with(scope, element, name))})", type_
@@ -265,14 +275,53 @@ class _Run:
             return f"lists.range({self.pick(('3', '0', '-1', 'size([1, 2])', 'data.a.size()'))})", INT
         items, element = self.listed(depth - 1, scope) if depth > 0 else ("[3, 1, 2, 1]", INT)
         n, m = self.number(3), self.number(4)
-        forms = ("reverse()", "sort()", "distinct()", f"slice({min(n, m)}, {m})", f"slice(0, size({items}))")
+        forms: tuple[str, ...] = (
+            "reverse()",
+            "sort()",
+            "sort()",
+            "distinct()",
+            f"slice({min(n, m)}, {m})",
+            f"slice(0, size({items}))",
+        )
         if element == DYN:
             forms = (*forms, "flatten()", f"flatten({self.number(3) - 1})")
         return f"{items}.{self.pick(forms)}", element
 
+    def list_of(self, element: str, depth: int, scope: Scope) -> str:
+        """A list whose elements are of the type, or now and then what may be no list."""
+        paths = tuple(p for p, t in self.catalogue.lists.items() if t == element and p != "data.m")
+        if paths and self.number(2):
+            return self.pick(paths)
+        if self.number(5) == 0:
+            return self.pick(self.catalogue.paths[DYN])
+        return f"[{', '.join(self.make(element, depth - 2, scope) for _ in range(self.number(3) + 1))}]"
+
+    def argument(self, type_: CelType, element: str, depth: int, scope: Scope) -> str:
+        """An argument for a parameter of the type, where a parameter of the signature stands for `element`."""
+        match type_.name:
+            case "list" if type_.params[0].name == "list":
+                return f"[{', '.join(self.list_of(element, depth - 1, scope) for _ in range(self.number(2) + 1))}]"
+            case "list":
+                inner = type_.params[0]
+                return self.list_of(element if inner.is_parameter else inner.name, depth, scope)
+            case "map":
+                return self.pick((*self.catalogue.objects, self.literal(OBJECT)))
+            case "optional_type":
+                of = f"optional.of({self.make(element, depth - 1, scope)})"
+                return self.pick((*self.catalogue.optionals[:6], of, of, "optional.none()"))
+            case "K":
+                return self.make(STRING, depth - 2, scope)
+            case name:
+                return self.make(element if type_.is_parameter else name, depth, scope)
+
 
 def _with(scope: Scope, type_: str, name: str) -> Scope:
     return {**scope, type_: (*scope.get(type_, ()), name)}
+
+
+def _looked_up(items: str, element: str, name: str, scope: Scope) -> Scope:
+    """The scope of a macro over these with what its variable finds in them: `data.m[k]`."""
+    return _with(scope, INT if element != DYN else DYN, f"{items}[{name}]")
 
 
 def _equality(run: _Run, depth: int, scope: Scope) -> str:
@@ -329,13 +378,12 @@ def _quantified(run: _Run, depth: int, scope: Scope) -> str:
     items, element = run.listed(depth - 1, scope)
     macro, name = run.pick(("all", "exists", "exists_one")), run.fresh()
     inner = _with(scope, element, name)
-    match run.number(8):
+    match run.number(6):
         case 0 | 1:
             second, inner = run.second(items, element, name, scope)
             return f"{items}.{macro.replace('_o', 'O')}({name}, {second}, {run.make(BOOL, depth, inner)})"
         case 2 if items in run.catalogue.lists:
-            looked_up = _with(inner, INT if element != DYN else DYN, f"{items}[{name}]")
-            return f"{items}.{macro}({name}, {run.make(BOOL, depth, looked_up)})"
+            return f"{items}.{macro}({name}, {run.make(BOOL, depth, _looked_up(items, element, name, inner))})"
         case _:
             return f"{items}.{macro}({name}, {run.make(BOOL, depth, inner)})"
 
@@ -354,7 +402,7 @@ def _typed(run: _Run, depth: int, scope: Scope) -> str:
 
 def _optional(run: _Run, depth: int, scope: Scope) -> str:
     path = run.pick(run.catalogue.optionals)
-    match run.number(6):
+    match run.number(8):
         case 0:
             return f"{path}.hasValue()"
         case 1:
@@ -362,7 +410,11 @@ def _optional(run: _Run, depth: int, scope: Scope) -> str:
         case 2:
             literal = run.literal(run.pick((STRING, DOUBLE, INT)))
             return f"({path} {run.pick(('==', '!='))} {run.pick(('optional.none()', f'optional.of({literal})'))})"
-        case 3:
+        case 3 | 4:
+            name, other = run.fresh(), run.literal(run.pick((STRING, DOUBLE, BOOL)))
+            found = f"{path}.optFlatMap({name}, {name}.?{run.pick(('x', 'k', 'y'))})"
+            return f"({found}.orValue({other}) == {run.make(DYN, depth, scope)})"
+        case 5:
             name = run.fresh()
             return f"{path}.optMap({name}, {run.make(BOOL, depth - 1, _with(scope, DYN, name))}).orValue(false)"
         case _:
@@ -531,6 +583,78 @@ def _dynamic(run: _Run, depth: int, scope: Scope) -> str:
             return run.leaf(DYN, scope)
 
 
+_NATIVE_ROWS = tuple(
+    row
+    for row in ALL
+    if capabilities()[row.id].support is Support.NATIVE and row.function not in ("_&&_", "_||_", "!_", "_?_:_", "_==_")
+)
+
+
+def _declared(run: _Run, depth: int, scope: Scope) -> str:
+    """A test of what any native overload makes; each is as likely as the others, so that none is left out."""
+    row = run.pick(_NATIVE_ROWS)
+    element = run.pick((INT, STRING, DOUBLE, DYN))
+    return _tested(run, row.result, element, _called(row, _arguments(run, row, element, depth, scope)), depth, scope)
+
+
+def _arguments(run: _Run, row: Overload, element: str, depth: int, scope: Scope) -> list[str]:
+    """Arguments of the overload; those that are native only where they are written out mostly are."""
+    made = [run.argument(p, element, depth - 1, scope) for p in row.params]
+    if run.number(6) == 0:
+        return made
+    match row.function:
+        case "matches":
+            made[1] = f'"{run.pick(PATTERNS)}"'
+        case "lists.range":
+            made[0] = run.pick(("3", "0", "-1", "size([1, 2])", "data.a.size()"))
+        case "timestamp" if row.id == "string_to_timestamp":
+            made[0] = run.pick((quoted(run.pick(TIMES)), "ce.subject", "ce.tenant", "data.s"))
+        case "duration" if row.id == "string_to_duration":
+            made[0] = run.pick((quoted(run.pick(SPANS)), "ce.subject", "ce.tenant", "data.s"))
+        case _ if row.id.endswith("_with_tz"):
+            made[1] = quoted(run.pick(ZONES))
+        case _ if row.member:
+            small = [str(run.number(4) - 1) if p.name == INT else a for p, a in zip(row.params, made, strict=True)]
+            made = [made[0], *small[1:]]
+    return made
+
+
+def _called(row: Overload, arguments: Sequence[str]) -> str:
+    match row.function:
+        case "_[_]":
+            return f"{arguments[0]}[{arguments[1]}]"
+        case "-_":
+            return f"-({arguments[0]})"
+        case "@in":
+            return f"({arguments[0]} in {arguments[1]})"
+        case operator if operator.startswith("_"):
+            return f"({arguments[0]} {operator.strip('_')} {arguments[1]})"
+        case function if row.member:
+            return f"{arguments[0]}.{function}({', '.join(arguments[1:])})"
+        case function:
+            return f"{function}({', '.join(arguments)})"
+
+
+def _tested(run: _Run, type_: CelType, element: str, made: str, depth: int, scope: Scope) -> str:
+    """A bool made of an expression of the type."""
+    match type_.name:
+        case "bool":
+            return made
+        case "list":
+            name, inner = run.fresh(), type_.params[0]
+            of = element if inner.is_parameter else inner.name
+            body = run.make(BOOL, depth - 1, _with(scope, of, name))
+            forms = (f"({made} == {run.list_of(of, depth - 1, scope)})", f"{made}.exists({name}, {body})")
+            return run.pick((*forms, f"({run.make(of, depth - 1, scope)} in {made})"))
+        case "optional_type":
+            return run.pick((f"{made}.hasValue()", f"({made}.orValue({run.literal(INT)}) == {run.literal(INT)})"))
+        case "type":
+            return f"({made} == {run.pick(TYPE_NAMES)})"
+        case name:
+            of = DYN if name == "V" else element if type_.is_parameter else name
+            return f"({made} {run.pick(('==', '!=', '<', '>='))} {run.make(of, depth - 1, scope)})"
+
+
 def _list(run: _Run, depth: int, scope: Scope) -> str:
     return run.listed(depth, scope)[0]
 
@@ -543,7 +667,8 @@ _PRODUCTIONS: Mapping[str, tuple[Production, ...]] = {
     BOOL: (
         *(_equality, _equality, _equality, _order, _order, _order, _logic, _logic, _logic, _not, _choice(BOOL)),
         *(_bound(BOOL), _has, _member, _member, _quantified, _quantified, _text_test, _text_test, _typed, _optional),
-        *(_sets, _sets, _end, _not_finite, _bound_below, _bound_below),
+        *(_optional, _sets, _sets, _end, _not_finite, _bound_below, _bound_below, _converted("bool", (STRING, BOOL))),
+        *(_declared, _declared, _declared, _declared, _declared, _declared, _declared, _declared),
     ),
     INT: (
         *(_of_ints, _of_ints, _best(INT)),

@@ -74,7 +74,7 @@ def dynamic_layouts(spark: SparkSession) -> list[Layout]:
     """Text and JSON, held in three ways."""
     rows = [_row(i, document) for i, document in enumerate((*DOCUMENTS, *DOCUMENTS[:14]))]
     schema = "row INT, id STRING, source STRING, type STRING, subject STRING, time TIMESTAMP, tenant STRING, prio STRING, flag STRING, data STRING"
-    flat = spark.createDataFrame(rows, schema).repartition(2).cache()
+    flat = spark.createDataFrame(rows, schema).repartition(1).cache()
     events = [_event(row) for row in rows]
     core = ("row", "id", "source", "type", "subject", "time")
     pairs = ", ".join(
@@ -136,7 +136,7 @@ INT_MIN, INT_MAX = -(2**63), 2**63 - 1
 def typed_layout(spark: SparkSession) -> Layout:
     """Typed columns, NaN and infinity and NULL anywhere among them."""
     rows = [_typed_row(i) for i in range(40)]
-    frame = spark.createDataFrame(rows, TYPED_SCHEMA).repartition(2)
+    frame = spark.createDataFrame(rows, TYPED_SCHEMA).repartition(1)
     fields = [n for n in frame.schema["data"].dataType.fieldNames() if n != "v"]
     named = ", ".join(f"'{n}', data.{n}" for n in fields)
     frame = frame.selectExpr(

@@ -26,10 +26,10 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "Asia/Kathmandu")
         .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.memory", "3g")
+        .config("spark.driver.memory", "6g")  # Spark 4.0 keeps whatever its SQL parser has met; later ones empty that
         .config("spark.sql.ui.retainedExecutions", "5")  # with their plans, a thousand of which would fill it
-        .config("spark.sql.parser.manageParserCaches", "true")  # else what the parser has met is kept for good
-        .config("spark.sql.parser.parserDfaCacheFlushThreshold", "40000")
+        .config("spark.sql.parser.manageParserCaches", "true")
+        .config("spark.sql.parser.parserDfaCacheFlushRatio", "20")
         .config("spark.ui.retainedJobs", "20")
         .config("spark.ui.retainedStages", "20")
         .config("spark.driver.extraJavaOptions", "-Xss8m")

@@ -85,7 +85,7 @@ def test_a_collation_changes_nothing(spark: SparkSession, collation: str) -> Non
         f"c{i}": lower_filter(compile_filter(t, environment).checked, layout) for i, (t, _) in enumerate(COLLATED)
     }
     assert [] == [f.cel for f in filters.values() if f.residual]
-    row = with_outcomes(frame, filters).collect()[0]
+    row = with_outcomes(frame, filters).select(*filters).collect()[0]  # Spark 4.0 loses rows with collated elements
     assert [expected for _, expected in COLLATED] == [row[c] for c in filters]
 
 
