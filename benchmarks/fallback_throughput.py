@@ -35,6 +35,7 @@ CUSTOMER = 'data.customer.id.matches("^(?:[a-z][0-9]+)+7$")'
 TOTAL = 'string(data.total).endsWith(".5")'
 KEYS = 'data.exists(k, k.matches("^(?:[a-z]+_?)+l$"))'
 QUOTED = r'data.exists(k, strings.quote(k) == "\"total\"")'
+WHOLE = r'data.exists(k, strings.quote(k) == "\"total\"" && data[k] == 7.5)'
 FILTERS = (
     ("an attribute that has 1,000 values", 'ce.source.matches("^(?:/[a-z0-9]+)+/[0-9]+$")', "text"),
     ("an attribute of which all differ", 'ce.id.matches("^(?:[a-z][0-9]+)+7$")', "text"),
@@ -44,8 +45,10 @@ FILTERS = (
     ("a number of a VARIANT", TOTAL, "variant"),
     ("a pattern on each key of JSON text", KEYS, "text"),
     ("a pattern on each key of a VARIANT", KEYS, "variant"),
-    ("a JSON text, whole", QUOTED, "text"),
-    ("a VARIANT, whole", QUOTED, "variant"),
+    ("each key of JSON text, quoted", QUOTED, "text"),
+    ("each key of a VARIANT, quoted", QUOTED, "variant"),
+    ("a JSON text, whole", WHOLE, "text"),
+    ("a VARIANT, whole", WHOLE, "variant"),
     ("an attribute condition first", f'ce.type == "t3" && {CUSTOMER}', "text"),
     ("a payload condition first", f'data.status == "paid" && {CUSTOMER}', "text"),
 )

@@ -38,6 +38,7 @@ class Form(StrEnum):
     BINARY = "bytes"
     EXTENSIONS = "a map of attributes"
     JSON = "JSON text"
+    KEYS = "JSON text of an object's keys"
     INFINITE = "a VARIANT, only where its JSON text cannot tell infinity from text"
     VARIANT = "a VARIANT"
     TYPED = "JSON text of a typed column"
@@ -59,13 +60,19 @@ class Input:
     @property
     def field(self) -> str:
         """The name of its field, where values travel in a struct."""
-        return f"{self.key}_infinite" if self.kind is Form.INFINITE else self.key
+        match self.kind:
+            case Form.INFINITE:
+                return f"{self.key}_infinite"
+            case Form.KEYS:
+                return f"{self.key}_keys"
+            case _:
+                return self.key
 
     @property
     def travels(self) -> str:
         """The SQL of the column that travels."""
         match self.kind:
-            case Form.JSON:
+            case Form.JSON | Form.KEYS:
                 return f"to_json({self.sql})"
             case Form.INFINITE:
                 whole = replace(self, sql="x").where_infinite("to_json(x)")
@@ -105,8 +112,7 @@ class Reader:
         self._put = [(_putter(i), i.attribute or i.kind is Form.EXTENSIONS) for i in inputs]
         self._attributes = attributes
         self._whole = whole
-        self.comparable = not any(i.kind in (Form.EXTENSIONS, Form.VARIANT) for i in inputs)
-        """Whether rows can be told to be the same."""
+        self._opaque = [n for n, i in enumerate(inputs) if i.kind in (Form.EXTENSIONS, Form.VARIANT)]
 
     def each(self, columns: Sequence[Sequence[Any]], count: int) -> tuple[list[Activation | None], list[bool]]:
         """The activations of `count` rows, and whether every engine may be given them.
@@ -133,6 +139,10 @@ class Reader:
         for i in lost:
             given[i], fit[i] = None, False
         return given, fit
+
+    def comparable(self, columns: Sequence[Sequence[Any]]) -> bool:
+        """Whether rows can be told to be the same: what is neither text nor None cannot be compared."""
+        return all(columns[n].count(None) == len(columns[n]) for n in self._opaque)
 
     def __call__(self, row: Sequence[Any]) -> tuple[Activation | None, bool]:
         """One row's activation, as in `each`."""
@@ -240,6 +250,12 @@ def _putter(wanted: Input) -> Put:
                 into[key] = found = _read(value)
                 shallow = value.count("[") + value.count("{") <= MAX_DATA_DEPTH
                 return not unfit(found) if not shallow or "\\u0000" in value else True
+
+        case Form.KEYS:
+
+            def put(value: Any, into: dict[str, Any]) -> bool:
+                into[key] = json.loads(value)
+                return "\\u0000" not in value
 
         case Form.VARIANT | Form.INFINITE:
 

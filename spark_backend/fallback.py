@@ -92,7 +92,7 @@ def _values(values: Sequence[Input], layout: Layout) -> str:
             texts[i.key] = next(v for v in map("text_{}".format, count(len(texts))) if v not in layout.taken)
     fields = []
     for i in values:
-        text = texts.get(i.key)
+        text = texts.get(i.key) if i.kind in (Form.JSON, Form.INFINITE) else None
         travels = i.travels if text is None else text if i.kind is Form.JSON else i.where_infinite(text)
         fields.append(f"'{i.field}', {travels}")
     found = f"named_struct({', '.join(fields)})"
@@ -183,7 +183,11 @@ def _one(job: Job, inputs: tuple[Input, ...], attributes: bool) -> Callable[...,
     def outcomes(columns: Columns, count: int) -> list[bool | None]:
         return run.each(*read.each(columns, count))
 
-    return lambda *columns: pd.Series(each_row(_columns(columns), outcomes, once=read.comparable), dtype=object)
+    def judged(*columns: Any) -> pd.Series:
+        lists = _columns(columns)
+        return pd.Series(each_row(lists, outcomes, once=read.comparable(lists)), dtype=object)
+
+    return judged
 
 
 def _many(tasks: tuple[Task, ...], inputs: tuple[Input, ...]) -> Callable[..., Any]:
@@ -209,7 +213,11 @@ def _many(tasks: tuple[Task, ...], inputs: tuple[Input, ...]) -> Callable[..., A
                     packed[i] |= (TRUE if holds and native[i] == TRUE else ERROR) << 2 * number
         return packed
 
-    return lambda *columns: pd.Series(each_row(_columns(columns), outcomes, once=read.comparable), dtype="int64")
+    def judged(*columns: Any) -> pd.Series:
+        lists = _columns(columns)
+        return pd.Series(each_row(lists, outcomes, once=read.comparable(lists[1:])), dtype="int64")
+
+    return judged
 
 
 def each_row(columns: Columns, judge: Callable[[Columns, int], list[T]], *, once: bool) -> list[T]:

@@ -3,18 +3,31 @@
 `data.a.b.matches(p) || ce.type == "x"`, where the pattern is one that only RE2 can run, becomes `h1.matches(p) || h2`;
 h1 is the text at `data.a.b` and h2 a bool, both computed natively. A value that errs does not travel, so it is an error
 where the engine uses it and absorbed where CEL absorbs it.
+
+Of an object that macros go over with one variable, and that nothing else reads whole, only the keys travel, as a list:
+`data.exists(k, k.matches(p))` needs no payload, and events with the same keys are judged once.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tricel.compiler import Checked, Expr, unparse
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType
-from tricel.compiler.nodes import Call, Ident, Select, children, variables, walk, with_children
+from tricel.compiler.nodes import (
+    Call,
+    Comprehension,
+    Ident,
+    MacroKind,
+    Select,
+    children,
+    variables,
+    walk,
+    with_children,
+)
 
 from . import dynamic, selection
 from .activation import Form, Input
@@ -38,6 +51,10 @@ _TRAVELLING: Mapping[Form, str] = {
     Form.DOUBLE: "CAST({} AS STRING)",
     Form.TIME: "CAST(unix_micros({}) AS STRING)",
 }
+_WHOLE = (Form.JSON, Form.VARIANT)
+"""How what may be an object travels whole."""
+_OF_KEYS = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE, MacroKind.FILTER, MacroKind.MAP})
+"""Macros that, with one variable, make of a map what they make of the list of its keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +76,11 @@ def hoist(e: Expr, checked: Checked, layout: Layout) -> Hoisted | None:
     """The residual with everything native taken out; None where it still reads a column by itself."""
     walk_ = _Hoist(checked, layout)
     expr = walk_.visit(e, frozenset(), None)
+    # what travels whole for another part of the expression needs no keys beside it
+    twice = frozenset(r for r in walk_.ranges if any(_name(r, form) in walk_.inputs for form in _WHOLE))
+    if twice:
+        walk_ = _Hoist(checked, layout, twice)
+        expr = walk_.visit(e, frozenset(), None)
     roots = {name for name, _ in checked.environment.roots}
     if any(isinstance(n, Ident) and n.name in roots for n in walk(expr)):
         return None
@@ -69,6 +91,10 @@ def hoist(e: Expr, checked: Checked, layout: Layout) -> Hoisted | None:
 class _Hoist:
     checked: Checked
     layout: Layout
+    whole: frozenset[Expr] = frozenset()
+    """Ranges of macros that travel whole, because they are read otherwise, too."""
+    ranges: set[Expr] = field(default_factory=set)
+    """Ranges of macros of which only the keys travel."""
     inputs: dict[str, Input] = field(default_factory=dict)
     documents: dict[str, str] = field(default_factory=dict)
 
@@ -81,10 +107,12 @@ class _Hoist:
             holder = self._narrowed(e)
             if holder is not None:
                 return with_children(e, (holder,))
+        keys = self._keys(e, bound)
         inner = bound | variables(e)
         old = children(e)
         new = tuple(
-            self.visit(c, inner if i else bound, w) for i, (c, w) in enumerate(zip(old, self._wanted(e), strict=True))
+            keys if keys and not i else self.visit(c, inner if i else bound, w)
+            for i, (c, w) in enumerate(zip(old, self._wanted(e), strict=True))
         )
         return with_children(e, new) if any(a is not b for a, b in zip(old, new, strict=True)) else e
 
@@ -124,7 +152,28 @@ class _Hoist:
             return None
         return self._travels(e, lowering, value)
 
-    def _travels(self, e: Expr, lowering: Lowering, value: Sql) -> Expr | None:
+    def _keys(self, e: Expr, bound: frozenset[str]) -> Expr | None:
+        """What a macro with one variable goes over: of an object the list of its keys, and other values as they are."""
+        if not isinstance(e, Comprehension) or e.second or e.macro not in _OF_KEYS or e.range in self.whole:
+            return None
+        if not self._reads_roots_only(e.range, bound):
+            return None
+        lowering = Lowering(self.checked, self.layout)
+        try:
+            value = lowering.whole(selection.holder_of(lowering, e.range, {}))
+        except NotNative:
+            return None
+        if value.type != t.JSON or not (value.cheap or value.path):
+            return None  # it would be computed for the keys, and again for what has none
+        rest = replace(value, text=f"CASE WHEN NOT {dynamic.is_object(value)} THEN {value} END", path=None)
+        ident = self._travels(e.range, lowering, rest, of="keys")
+        if isinstance(ident, Ident):
+            given = Input(Form.KEYS, ident.name, f"map_keys({dynamic.entries(value)})")
+            self.inputs[given.field] = given
+            self.ranges.add(e.range)
+        return ident
+
+    def _travels(self, e: Expr, lowering: Lowering, value: Sql, of: str = "") -> Expr | None:
         """The name of a value that Spark computes, or what the engine makes of it; None where it cannot travel."""
         form = _FORMS.get(value.type)
         if form is None:
@@ -132,7 +181,7 @@ class _Hoist:
         if form is Form.JSON and not value.from_json:
             form = Form.VARIANT
         self.documents.update((key, sql.text) for key, sql in lowering.documents.items())
-        name = _name(e, form)
+        name = _name(e, f"{form}{of}")
         for kind in (form, Form.INFINITE) if form is Form.JSON else (form,):
             given = Input(kind, name, _travelling(value, form), value.type)
             self.inputs[given.field] = given
@@ -146,7 +195,7 @@ def _with_one_field(holder: Sql, field: str, value: Sql) -> Sql:
     return Sql(f"CASE WHEN {dynamic.is_object(holder)} THEN {narrow} END", t.JSON, from_json=holder.from_json)
 
 
-def _name(e: Expr, form: Form) -> str:
+def _name(e: Expr, form: str) -> str:
     """A name that is the same wherever the same value is wanted, so that it travels once for many filters."""
     return "h" + hashlib.sha256(f"{form}:{unparse(e)}".encode()).hexdigest()[:16]
 

@@ -15,7 +15,13 @@ PRIMITIVE, SHORT_TEXT, OBJECT, ARRAY = range(4)
 _SMALL_METADATA = 4_096
 _POWERS = tuple(10**scale for scale in range(39))
 
-_Texts: TypeAlias = list[str]
+
+class _Texts(list[str]):
+    """The texts met so far, and how many parts of lists and objects there may yet be: each takes a byte of its own."""
+
+    left: int
+
+
 _Read: TypeAlias = Callable[[bytes, int, _Texts], Any]
 
 
@@ -33,7 +39,8 @@ def decoded(value: bytes, metadata: bytes) -> tuple[Any, bool]:
         ValueError, IndexError, struct.error: for what is no VARIANT.
     """
     names = _names(metadata) if len(metadata) <= _SMALL_METADATA else _names.__wrapped__(metadata)
-    texts: _Texts = list(names)
+    texts = _Texts(names)
+    texts.left = len(value)
     found = _value(value, 0, names, texts)
     return found, "\0" in "".join(texts)
 
@@ -51,13 +58,45 @@ def _value(data: bytes, at: int, names: tuple[str, ...], texts: _Texts) -> Any:
             raise UnreadableError(f"a VARIANT of type {info}")
         return read(data, at + 1, texts)
     if basic == OBJECT:
-        size, at = _size(data, at + 1, wide=bool(info & 16))
-        keys, at = _numbers(data, at, size, (info >> 2 & 3) + 1)
-        offsets, at = _numbers(data, at, size + 1, (info & 3) + 1)
-        return {names[k]: _value(data, at + o, names, texts) for k, o in zip(keys, offsets, strict=False)}
+        keys, offsets, at = _fields(data, at, info)
+        _met(texts, len(keys))
+        found: dict[str, Any] = {}
+        for key, offset in zip(keys, offsets, strict=False):
+            place = at + offset
+            first = data[place]
+            if first & 3 == SHORT_TEXT:  # as above, without a call: most fields are such
+                end = place + 1 + (first >> 2)
+                if end > len(data):
+                    raise UnreadableError("a VARIANT cut short")
+                found[names[key]] = text = data[place + 1 : end].decode()
+                texts.append(text)
+            else:
+                found[names[key]] = _value(data, place, names, texts)
+        return found
     size, at = _size(data, at + 1, wide=bool(info & 4))
     offsets, at = _numbers(data, at, size + 1, (info & 3) + 1)
+    _met(texts, size)
     return [_value(data, at + offsets[i], names, texts) for i in range(size)]
+
+
+def _met(texts: _Texts, parts: int) -> None:
+    texts.left -= parts
+    if texts.left < 0:
+        raise UnreadableError("a VARIANT that holds one value more than once")
+
+
+def _fields(data: bytes, at: int, info: int) -> tuple[Sequence[int], Sequence[int], int]:
+    """Of an object the numbers of its names, the offsets of its values, and what these count from."""
+    if not info:  # each number is a byte
+        size = data[at + 1]
+        middle, end = at + 2 + size, at + 3 + 2 * size
+        if end > len(data):
+            raise UnreadableError("a VARIANT cut short")
+        return data[at + 2 : middle], data[middle:end], end
+    size, at = _size(data, at + 1, wide=bool(info & 16))
+    keys, at = _numbers(data, at, size, (info >> 2 & 3) + 1)
+    offsets, at = _numbers(data, at, size + 1, (info & 3) + 1)
+    return keys, offsets, at
 
 
 def _number(form: str) -> _Read:

@@ -128,9 +128,7 @@ SAFE = (
     "dyn(data.?n)",
     "dyn([optional.of(1)])",
     'data.n > 3.0 ? dyn(true) : dyn({"a": data.?n})',
-    "data.l.map(x, optional.of(x))",
     "data.l",
-    "null",
 )
 
 
@@ -139,8 +137,7 @@ def test_results_that_are_no_bool(text: str, monkeypatch: pytest.MonkeyPatch) ->
     """The engine's values of optionals end the process, and those of nulls take references from None, which ends it."""
     monkeypatch.setattr(lots, "_WORTH", 0)
     asked = program(text)
-    if asked is None:
-        pytest.skip("the engine is not given this")
+    assert asked is not None
     several, alone = asked.lots(), asked.compiled()
     events = [{"data": {"n": n, "l": [None] * 4}} for n in (1.0, 5.0, None) for _ in range(SIZE)]
     before = sys.getrefcount(None)

@@ -8,7 +8,7 @@ import struct
 
 import pytest
 from pyspark.sql.variant_utils import VariantUtils
-from tricel.spark_backend.variants import UnreadableError, decoded
+from tricel.spark_backend.variants import ARRAY, UnreadableError, decoded
 
 DOCUMENTS = {
     "scalars": [None, True, False, "", "é", "\0", "x" * 63, "x" * 64, 0, -1, 127, 128, -32768, 2**31, -(2**63)],
@@ -80,3 +80,21 @@ def test_bytes_that_are_no_variant_do_not_pass_for_one(cut: int) -> None:
     value, metadata = VariantUtils.parse_json('{"a": 1.5, "b": [12345678, "c"]}')
     with pytest.raises((ValueError, IndexError, struct.error)):
         decoded(value[:cut], metadata)
+
+
+@pytest.mark.parametrize("last", ['"text"', "12.5", "{}", '["c"]'])
+def test_an_object_cut_short_anywhere_is_no_value(last: str) -> None:
+    value, metadata = VariantUtils.parse_json(f'{{"a": "é", "b": {last}}}')
+    assert decoded(value, metadata) == ({"a": "é", "b": json.loads(last)}, False)
+    for cut in range(len(value)):
+        with pytest.raises((ValueError, IndexError, struct.error)):
+            decoded(value[:cut], metadata)
+
+
+def test_a_value_that_holds_itself_again_and_again_is_refused_at_once() -> None:
+    """Two places of a list may lead to the same bytes, so that a few of them stand for more than memory holds."""
+    value, (_, metadata) = b"\0", VariantUtils.parse_json("[]")
+    for _ in range(200):
+        value = bytes([ARRAY, 2, 0, 0, 0]) + value
+    with pytest.raises(UnreadableError, match="more than once"):
+        decoded(value, metadata)
