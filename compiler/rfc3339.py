@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 _FORM = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d{1,9}))?(?:[Zz]|([+-])(\d\d):(\d\d))", re.ASCII
 )
+_FINER = re.compile(r"(?<=\.\d{9})\d+", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
 
@@ -27,6 +28,11 @@ def nanoseconds(text: str) -> int | None:
     except (ValueError, OverflowError):
         return None
     return (utc - _EPOCH) // _SECOND * 10**9 + int(fraction)
+
+
+def cut_to_nanoseconds(text: str) -> int | None:
+    """As `nanoseconds`, of a fraction with any number of digits (RFC 3339, section 5.6): what is finer is cut."""
+    return nanoseconds(_FINER.sub("", text))
 
 
 def microseconds(text: str) -> tuple[int, bool] | None:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from tricel.compiler import celtypes as t
+from tricel.compiler import rfc3339
 from tricel.compiler.celtypes import CelType, Record
 from tricel.compiler.interpreter.values import Timestamp, as_key
 
@@ -35,6 +36,7 @@ class Form(StrEnum):
     INT = "digits"
     DOUBLE = "a double's text"
     TIME = "an instant in microseconds"
+    TIME_TEXT = "an instant's text, of RFC 3339 or not"
     BINARY = "bytes"
     EXTENSIONS = "a map of attributes"
     JSON = "JSON text"
@@ -236,6 +238,13 @@ def _putter(wanted: Input) -> Put:
             def put(value: Any, into: dict[str, Any]) -> bool:
                 into[key] = time_text(int(value))
                 return True
+
+        case Form.TIME_TEXT:
+
+            def put(value: Any, into: dict[str, Any]) -> bool:
+                nanos = rfc3339.cut_to_nanoseconds(value)
+                into[key] = f"no time: {value}" if nanos is None else rfc3339.text_of(nanos)
+                return "\0" not in value
 
         case Form.EXTENSIONS:
 

@@ -163,7 +163,9 @@ def _attribute(attribute: str, layout: Layout) -> Input | None:
         # as text: pandas makes doubles of integers among NULLs
         return Input(Form.TIME, attribute, f"CAST(unix_micros({where.text}) AS STRING)", attribute=True)
     if where.type.name == "string":
-        return Input(Form.TEXT, attribute, f"try_validate_utf8({where.text})", attribute=True)
+        # engines read more than RFC 3339
+        kind = Form.TIME_TEXT if attribute == "time" else Form.TEXT
+        return Input(kind, attribute, f"try_validate_utf8({where.text})", attribute=True)
     typed = column(where.text, where.type)
     return Input(Form.TYPED, attribute, typed.text, typed.type, attribute=True)
 

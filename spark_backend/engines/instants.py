@@ -7,7 +7,7 @@ from typing import Any
 
 from tricel.compiler.interpreter.values import Timestamp
 from tricel.compiler.nodes import Call, Expr, Has, Ident, Lit, LitKind, Select, children, variables, with_children
-from tricel.compiler.rfc3339 import nanoseconds
+from tricel.compiler.rfc3339 import cut_to_nanoseconds
 
 
 def with_times(e: Expr, bound: frozenset[str] = frozenset()) -> Expr:
@@ -39,5 +39,5 @@ def with_instants(activation: Mapping[str, Any]) -> Mapping[str, Any]:
     ce = activation.get("ce")
     if not isinstance(ce, dict) or not isinstance(ce.get("time"), str):
         return activation
-    nanos = nanoseconds(ce["time"])
+    nanos = cut_to_nanoseconds(ce["time"])
     return activation if nanos is None else {**activation, "ce": {**ce, "time": Timestamp(nanos)}}
