@@ -54,8 +54,8 @@ KEYS_ALONE = (
     'data.all(k, strings.quote(k) != "\\"b\\"")',
     'data.exists_one(k, strings.quote(k).endsWith("\\""))',
     'size(data.filter(k, strings.quote(k) <= "\\"a\\"")) == 1',
-    'data.map(k, strings.quote(k))[0] == "\\"a\\""',
-    'data.map(k, strings.quote(k))[0] == "\\"\U0001f600\\""',
+    'data.map(k, strings.quote(k)).exists(q, q == "\\"a\\"")',
+    'data.map(k, strings.quote(k)).exists(q, q == "\\"\U0001f600\\"")',
     'data.map(k, strings.quote(k) != "\\"a\\"", k) == ["b"]',
     'data.m.exists(k, strings.quote(k) == "\\"a\\"")',
     'data.exists(k, strings.quote(k) == "\\"a\\"" && data.a == 1.0)',
@@ -79,17 +79,10 @@ def unlowered(text: str, layout: Any) -> CompiledFilter:
     return replace(lowered, conjuncts=tuple(replace(c, native=False, reason="asked for") for c in lowered.conjuncts))
 
 
-def as_spark_holds_it(value: Any) -> Any:
-    """The value with the keys in the order of a VARIANT's: that of their UTF-16."""
-    if isinstance(value, dict):
-        return {k: as_spark_holds_it(value[k]) for k in sorted(value, key=lambda k: k.encode("utf-16-be"))}
-    return [as_spark_holds_it(v) for v in value] if isinstance(value, list) else value
-
-
 def expected(text: str, body: str) -> bool | None:
     """What our own evaluator says of all of the payload."""
     try:
-        given = {"data": as_spark_holds_it(plain(read_json(body, trailing=True)))}
+        given = {"data": plain(read_json(body, trailing=True))}
     except ValueError:
         given = {}
     return Program(OWN_ENGINE, text, text, frozenset({"data", "ce"}))(given)
