@@ -1,14 +1,28 @@
-"""Generated events in three layouts, and the comparison of two queries: what the benchmarks share."""
+"""A session, generated events in three layouts, and the comparison of two queries: what the benchmarks share."""
 
 from __future__ import annotations
 
 import statistics
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from tricel.spark_backend.session import start_session
+
+
+@contextmanager
+def session_and_folder() -> Iterator[tuple[SparkSession, Path]]:
+    """A session on two cores and a folder, both gone at the end."""
+    with tempfile.TemporaryDirectory(prefix="tricel-bench-") as name:
+        spark = start_session("local[2]")
+        try:
+            yield spark, Path(name)
+        finally:
+            spark.stop()
 
 
 def write_events(spark: SparkSession, folder: Path, count: int) -> None:
@@ -43,8 +57,20 @@ def seconds(query: Callable[[], DataFrame]) -> float:
     return time.perf_counter() - begin
 
 
-def compare(a: Callable[[], DataFrame], b: Callable[[], DataFrame], rounds: int) -> tuple[float, float]:
+def written(query: Callable[[], DataFrame]) -> float:
+    """The time to make all rows of a query, whole."""
+    begin = time.perf_counter()
+    query().write.format("noop").mode("overwrite").save()
+    return time.perf_counter() - begin
+
+
+def compare(
+    a: Callable[[], DataFrame],
+    b: Callable[[], DataFrame],
+    rounds: int,
+    timed: Callable[[Callable[[], DataFrame]], float] = seconds,
+) -> tuple[float, float]:
     """The medians of two queries run in turn."""
-    seconds(a), seconds(b)
-    pairs = [(seconds(a), seconds(b)) if i % 2 else tuple(reversed((seconds(b), seconds(a)))) for i in range(rounds)]
+    timed(a), timed(b)
+    pairs = [(timed(a), timed(b)) if i % 2 else tuple(reversed((timed(b), timed(a)))) for i in range(rounds)]
     return statistics.median(x for x, _ in pairs), statistics.median(y for _, y in pairs)

@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
-from pathlib import Path
 from typing import TypeAlias
 
-from _events import seconds, write_events
+from _events import seconds, session_and_folder, write_events
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from rich.console import Console
@@ -27,7 +24,6 @@ from rich.table import Table
 from tricel.spark_backend import column, where
 from tricel.spark_backend.columns import with_outcomes
 from tricel.spark_backend.lowered import CompiledFilter
-from tricel.spark_backend.session import start_session
 
 from tricel import compile_filter
 
@@ -96,31 +92,28 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=1_000_000)
     arguments = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="tricel-bench-"))
-    spark = start_session("local[2]")
     table = Table(
         "the fallback reads", "events", "tricel events/s", "plain UDF events/s", "times as fast", "kept alike"
     )
-    try:
-        for part, count in enumerate((arguments.events, arguments.events // FEWER, arguments.events // APART, FEW)):
-            write_events(spark, folder / str(part), count)
-        frames = [
-            {layout: spark.read.parquet(str(folder / str(part) / layout)) for layout in ("text", "variant")}
-            for part in range(4)
-        ]
-        for name, text, layout in FILTERS:
-            one(table, name, frames[0][layout], frames[3][layout], arguments.events, text)
-        for layout, name in (
-            ("text", "20 patterns on a field of JSON text"),
-            ("variant", "20 patterns on a field of a VARIANT"),
-        ):
-            several(table, name, frames[1][layout], frames[3][layout], arguments.events // FEWER, together)
-        name = "the same, against 20 UDFs"
-        several(table, name, frames[2]["text"], frames[3]["text"].limit(100), arguments.events // APART, apart)
-    finally:
-        Console(width=120).print(table)
-        spark.stop()
-        shutil.rmtree(folder)
+    with session_and_folder() as (spark, folder):
+        try:
+            for part, count in enumerate((arguments.events, arguments.events // FEWER, arguments.events // APART, FEW)):
+                write_events(spark, folder / str(part), count)
+            frames = [
+                {layout: spark.read.parquet(str(folder / str(part) / layout)) for layout in ("text", "variant")}
+                for part in range(4)
+            ]
+            for name, text, layout in FILTERS:
+                one(table, name, frames[0][layout], frames[3][layout], arguments.events, text)
+            for layout, name in (
+                ("text", "20 patterns on a field of JSON text"),
+                ("variant", "20 patterns on a field of a VARIANT"),
+            ):
+                several(table, name, frames[1][layout], frames[3][layout], arguments.events // FEWER, together)
+            name = "the same, against 20 UDFs"
+            several(table, name, frames[2]["text"], frames[3]["text"].limit(100), arguments.events // APART, apart)
+        finally:
+            Console(width=120).print(table)
 
 
 def one(table: Table, name: str, frame: DataFrame, few: DataFrame, events: int, text: str) -> None:

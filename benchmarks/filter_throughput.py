@@ -8,18 +8,14 @@ last column says whether both keep equally many events.
 from __future__ import annotations
 
 import argparse
-import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-from _events import compare, write_events
+from _events import compare, session_and_folder, write_events
 from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 from tricel.spark_backend import where
-from tricel.spark_backend.session import start_session
 
 from tricel import compile_filter
 
@@ -97,9 +93,7 @@ def main() -> None:
     parser.add_argument("--udf-events", type=int, default=30_000, help="cel-python is slow: events for its row")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     arguments = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="tricel-bench-"))
-    spark = start_session("local[2]")
-    try:
+    with session_and_folder() as (spark, folder):
         write_events(spark, folder, arguments.events)
         table = Table("filter", "against", "tricel s", "rival s", "ratio", "kept alike")
         for row in ROWS:
@@ -122,9 +116,6 @@ def main() -> None:
             "",
         )
         Console(width=110).print(table)
-    finally:
-        spark.stop()
-        shutil.rmtree(folder)
 
 
 def plain_udf() -> Callable[[str], object]:

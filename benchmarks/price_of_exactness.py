@@ -8,16 +8,12 @@ those that it loses, measured by what CEL says.
 from __future__ import annotations
 
 import argparse
-import shutil
-import tempfile
-from pathlib import Path
 
-from _events import compare, write_events
+from _events import compare, session_and_folder, write_events
 from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 from tricel.spark_backend import column, where
-from tricel.spark_backend.session import start_session
 
 from tricel import compile_filter
 
@@ -48,10 +44,8 @@ def main() -> None:
     parser.add_argument("--events", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="tricel-bench-"))
-    spark = start_session("local[2]")
-    spark.conf.set("spark.sql.ansi.enabled", "false")  # under ANSI the naive SQL fails on the first odd payload
-    try:
+    with session_and_folder() as (spark, folder):
+        spark.conf.set("spark.sql.ansi.enabled", "false")  # under ANSI the naive SQL fails on the first odd payload
         write_events(spark, folder, arguments.events)
         odd = F.element_at(F.array(*map(F.lit, ODD)), 1 + F.pmod(F.hash("id", F.lit(9)), F.lit(len(ODD))))
         tenth = F.pmod(F.hash("id", F.lit(8)), F.lit(10)) == 0
@@ -70,9 +64,6 @@ def main() -> None:
             times = (f"{ours:.2f}", f"{theirs:.2f}", f"{ours / theirs:.2f}")
             table.add_row(text_, *times, f"{arguments.events:,}", f"{wrong['kept']:,}", f"{wrong['lost']:,}")
         Console(width=130).print(table)
-    finally:
-        spark.stop()
-        shutil.rmtree(folder)
 
 
 if __name__ == "__main__":

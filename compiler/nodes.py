@@ -151,6 +151,8 @@ class MacroKind(StrEnum):
 
 QUANTIFIERS = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE})
 """The macros whose value is a bool."""
+STANDARD = QUANTIFIERS | {MacroKind.MAP, MacroKind.FILTER}
+"""The macros of the language's definition; all others are of extensions."""
 KEEPING = frozenset({MacroKind.FILTER, MacroKind.SORT_BY})
 """The macros whose value is a list of elements of what they go over."""
 MAPPING = frozenset({MacroKind.MAP, MacroKind.TRANSFORM_LIST})

@@ -163,7 +163,7 @@ def _attribute(attribute: str, layout: Layout) -> Input | None:
         # as text: pandas makes doubles of integers among NULLs
         return Input(Form.TIME, attribute, f"CAST(unix_micros({where.text}) AS STRING)", attribute=True)
     if where.type.name == "string":
-        # engines read more than RFC 3339
+        # engines take more than RFC 3339 for a time
         kind = Form.TIME_TEXT if attribute == "time" else Form.TEXT
         return Input(kind, attribute, f"try_validate_utf8({where.text})", attribute=True)
     typed = column(where.text, where.type)
@@ -185,11 +185,7 @@ def _one(job: Job, inputs: tuple[Input, ...], attributes: bool) -> Callable[...,
     def outcomes(columns: Columns, count: int) -> list[bool | None]:
         return run.each(*read.each(columns, count))
 
-    def judged(*columns: Any) -> pd.Series:
-        lists = _columns(columns)
-        return pd.Series(each_row(lists, outcomes, once=read.comparable(lists)), dtype=object)
-
-    return judged
+    return lambda *columns: _judged(_columns(columns), outcomes, read, object)
 
 
 def _many(tasks: tuple[Task, ...], inputs: tuple[Input, ...]) -> Callable[..., Any]:
@@ -215,11 +211,14 @@ def _many(tasks: tuple[Task, ...], inputs: tuple[Input, ...]) -> Callable[..., A
                     packed[i] |= (TRUE if holds and native[i] == TRUE else ERROR) << 2 * number
         return packed
 
-    def judged(*columns: Any) -> pd.Series:
-        lists = _columns(columns)
-        return pd.Series(each_row(lists, outcomes, once=read.comparable(lists[1:])), dtype="int64")
+    return lambda *columns: _judged(_columns(columns), outcomes, read, "int64", before=1)
 
-    return judged
+
+def _judged(
+    columns: Columns, judge: Callable[[Columns, int], list[T]], read: Reader, dtype: Any, before: int = 0
+) -> Any:
+    """The Series of what `judge` says of each row; `before` columns are not the reader's, and are numbers."""
+    return pd.Series(each_row(columns, judge, once=read.comparable(columns[before:])), dtype=dtype)
 
 
 def each_row(columns: Columns, judge: Callable[[Columns, int], list[T]], *, once: bool) -> list[T]:

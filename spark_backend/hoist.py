@@ -18,10 +18,10 @@ from tricel.compiler import Checked, Expr, unparse
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType
 from tricel.compiler.nodes import (
+    STANDARD,
     Call,
     Comprehension,
     Ident,
-    MacroKind,
     Select,
     children,
     variables,
@@ -53,8 +53,6 @@ _TRAVELLING: Mapping[Form, str] = {
 }
 _WHOLE = (Form.JSON, Form.VARIANT)
 """How what may be an object travels whole."""
-_OF_KEYS = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE, MacroKind.FILTER, MacroKind.MAP})
-"""Macros that, with one variable, make of a map what they make of the list of its keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +151,11 @@ class _Hoist:
         return self._travels(e, lowering, value)
 
     def _keys(self, e: Expr, bound: frozenset[str]) -> Expr | None:
-        """What a macro with one variable goes over: of an object the list of its keys, and other values as they are."""
-        if not isinstance(e, Comprehension) or e.second or e.macro not in _OF_KEYS or e.range in self.whole:
+        """What a macro with one variable goes over: of an object the list of its keys, and other values as they are.
+
+        Macros of extensions may tell a map from a list.
+        """
+        if not isinstance(e, Comprehension) or e.second or e.macro not in STANDARD or e.range in self.whole:
             return None
         if not self._reads_roots_only(e.range, bound):
             return None

@@ -10,11 +10,12 @@ from dataclasses import replace
 
 from tricel.compiler.nodes import (
     INDEX,
+    MAPPING,
+    QUANTIFIERS,
     Call,
     Comprehension,
     Expr,
     Ident,
-    MacroKind,
     children,
     variables,
     with_children,
@@ -22,8 +23,6 @@ from tricel.compiler.nodes import (
 from tricel.compiler.scopes import names, root_of
 
 from .turns import HIDDEN
-
-_KEYED = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE, MacroKind.MAP, MacroKind.TRANSFORM_LIST})
 
 
 def with_lookups(e: Comprehension) -> Comprehension:
@@ -44,7 +43,7 @@ def _within(e: Expr, depth: int) -> Expr:
 
 def _named(e: Comprehension, depth: int) -> Comprehension:
     bound = names(e.range)
-    if e.macro not in _KEYED or root_of(e.range) is None or variables(e) & bound:
+    if e.macro not in QUANTIFIERS | MAPPING or root_of(e.range) is None or variables(e) & bound:
         return e
     looked_up = Call(INDEX, (e.range, Ident(e.variable)))
     name = e.second or f"{HIDDEN}{depth}"

@@ -67,10 +67,10 @@ def holder_of(lowering: Lowering, operand: Expr, scope: dict[str, Sql]) -> Sql:
 
 
 def attribute(lowering: Lowering, key: str) -> Sql:
-    """An attribute of the event.
+    """An attribute of the event; a text is read as the time that it is to be.
 
     Raises:
-        NotNative: where no event has it, or its column is of another type. A text is read as the time that it is to be.
+        NotNative: where no event has it, or its column is of another type.
     """
     if lowering.layout.attributes is None:
         raise NotNative("the events have no attributes")

@@ -53,6 +53,7 @@ INTS = (
     *("0", "1", "-1", "2", "3", "7", "100", "2147483648"),
     *("-9223372036854775808", "9223372036854775807", "9007199254740993"),
 )
+LENGTHS = ("3", "0", "-1", "size([1, 2])", "data.a.size()")
 DOUBLES = (
     "0.0",
     "-0.0",
@@ -272,7 +273,7 @@ class _Run:
     def remade(self, depth: int, scope: Scope) -> tuple[str, str]:
         """A list made of another by the lists extension, and the type of its elements."""
         if self.number(8) == 0:
-            return f"lists.range({self.pick(('3', '0', '-1', 'size([1, 2])', 'data.a.size()'))})", INT
+            return f"lists.range({self.pick(LENGTHS)})", INT
         items, element = self.listed(depth - 1, scope) if depth > 0 else ("[3, 1, 2, 1]", INT)
         n, m = self.number(3), self.number(4)
         forms: tuple[str, ...] = (
@@ -606,7 +607,7 @@ def _arguments(run: _Run, row: Overload, element: str, depth: int, scope: Scope)
         case "matches":
             made[1] = f'"{run.pick(PATTERNS)}"'
         case "lists.range":
-            made[0] = run.pick(("3", "0", "-1", "size([1, 2])", "data.a.size()"))
+            made[0] = run.pick(LENGTHS)
         case "timestamp" if row.id == "string_to_timestamp":
             made[0] = run.pick((quoted(run.pick(TIMES)), "ce.subject", "ce.tenant", "data.s"))
         case "duration" if row.id == "string_to_duration":

@@ -19,6 +19,7 @@ from tricel.compiler.names import TYPE_NAMES
 from tricel.compiler.nodes import (
     INDEX,
     OPTIONAL_INDEX,
+    STANDARD,
     Bind,
     Call,
     Comprehension,
@@ -47,7 +48,6 @@ MAX_TURNS = 10_000
 _SPENT = "Iteration budget exceeded"
 
 
-_MACROS = frozenset({MacroKind.ALL, MacroKind.EXISTS, MacroKind.EXISTS_ONE, MacroKind.MAP, MacroKind.FILTER})
 _OPTIONAL_MACROS = frozenset({MacroKind.OPT_MAP, MacroKind.OPT_FLAT_MAP})
 _LACKS = frozenset(row.function for name in ("lists", "sets", "regex") for row in FAMILIES[f"{name} extension"])
 _DIFFERS = {
@@ -98,7 +98,7 @@ def refuses(expr: Expr) -> str:
                 return "it cuts strings at NUL, and the expression holds one"
             case Ident(name=name) if "." in name and name not in TYPE_NAMES:
                 return f"it takes '{name}' for a field"
-            case Comprehension(macro=macro, second=second) if second or macro not in _MACROS | _OPTIONAL_MACROS:
+            case Comprehension(macro=macro, second=second) if second or macro not in STANDARD | _OPTIONAL_MACROS:
                 return f"it lacks the macro '{macro}'{' with two variables' if second else ''}"
             case Call(function="!_" | "-_" as sign, args=(Call(function=inner),)) if sign == inner:
                 return f"it takes '{sign[0] * 2}' for nothing, whatever follows"
