@@ -3,8 +3,11 @@
 A batch run does this once and a stream for each of its batches. What is written stands in a staging directory until
 `publish` moves it to where it is looked for:
 
-    pairs/outcome=<outcome>/trigger=<id>   each event that a filter let pass or erred on (see `PARTITIONS`)
+    pairs/outcome=<outcome>/trigger=<id>   each event that a filter let pass or erred on (see `PairFiles`)
     quarantine                             what was no event
+
+Pairs that erred are written twice: while all are judged with what it takes to say why, and then, read again by
+themselves, with the error. So the others do not wait for that.
 """
 
 from __future__ import annotations
@@ -13,48 +16,39 @@ import json
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
-from urllib.parse import quote
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as fn
 
+from .errored import ERROR, SUBEXPRESSION, Evidence
 from .events import complete, tells_of_damage
-from .failure import RunError
+from .failure import FilterError, RunError
 from .fanout.join import DELIVERED, ERRORED, OUTCOME, TRIGGER
 from .files import Directory, literal
 from .frames import release
 from .lowered import CompiledFilter
 from .outcomes import Judge
+from .pair_files import SUBSCRIBER, PairFiles, names_directory
 from .progress import OnProgress, watched
-from .reports import MOST_ERRORS, ErrorCount, RunReport, TriggerCounts
-from .sql import name as quoted
+from .reports import ErrorCount, RunReport, TriggerCounts
 
 ERRORS, QUARANTINE = "errors", "quarantine"
-FORMATS = ("parquet", "jsonl")
 ON_ERROR = ("drop", "deliver", "fail")
-SUBSCRIBER = "subscriber"
-PARTITIONS: Mapping[str, tuple[str, ...]] = {"trigger": (TRIGGER,), SUBSCRIBER: (SUBSCRIBER, TRIGGER), "none": ()}
-"""The columns whose values are directories: a trigger's; a subscriber's and in it each trigger's; none, so that the
-pairs are one table with a column `trigger`, in few files however many triggers there are."""
 _PAIRS = "pairs"
 _PUBLISHED = (
     (f"{_PAIRS}/{OUTCOME}={DELIVERED}", DELIVERED),
     (f"{_PAIRS}/{OUTCOME}={ERRORED}", ERRORS),
     (QUARANTINE, QUARANTINE),
 )
-_LONGEST_NAME = 255
-_DEFAULT_PARTITION, _HALF_COPIED = "__HIVE_DEFAULT_PARTITION__", "._COPYING_"
+_UNEXPLAINED = "unexplained"
+"""The outcome of pairs that erred, until it is known why."""
 _OBSERVES_ONCE = (4, 3)
 """The first release whose observations hold each row once whatever is done again."""
 _MANY = 64
 """With more triggers than this the pairs are shuffled by trigger, so that not every task writes a file for each."""
 _MARK = "tricel-on-error-fail"
-# Strings, too, can be had as binary. Only a scalar is asked for its schema: schema_of_variant walks the whole value.
-_IS_BYTES = (
-    "(CASE WHEN try_variant_get(data, '$', 'binary') IS NULL THEN FALSE ELSE schema_of_variant(data) = 'BINARY' END)"
-)
 
 
 class Filter(Protocol):
@@ -161,7 +155,7 @@ def check_names(triggers: Sequence[Filter], partition: str = "trigger") -> None:
     """Raises RunError (TRI602) where two triggers have one id, or an id or a subscriber cannot name a directory."""
     seen: set[str] = set()
     for name in (t.id for t in triggers):
-        if not _names_directory(TRIGGER, name):
+        if not names_directory(TRIGGER, name):
             raise RunError(
                 "TRI602", "the trigger's id cannot name a directory", name, "use another of at most 247 characters"
             )
@@ -169,20 +163,9 @@ def check_names(triggers: Sequence[Filter], partition: str = "trigger") -> None:
             raise RunError("TRI602", f"two triggers are called '{name}'", name, "rename one of them")
         seen.add(name)
     for t in triggers if partition == SUBSCRIBER else ():
-        if not _names_directory(SUBSCRIBER, t.destination):
+        if not names_directory(SUBSCRIBER, t.destination):
             message = f"the subscriber of trigger '{t.id}' cannot name a directory"
             raise RunError("TRI602", message, t.destination or t.id, "choose another --partition-by")
-
-
-def reserved(format: str, partition: str) -> tuple[str, ...]:  # noqa: A002
-    """Columns that events cannot have where pairs are written so: a directory's name would take their place."""
-    return tuple(c for c in PARTITIONS[partition] if c != TRIGGER) if format == "parquet" else ()
-
-
-def _names_directory(column: str, value: str) -> bool:
-    """Whether Spark writes a directory for the value and finds the value in it again."""
-    reserved = value in ("", _DEFAULT_PARTITION) or value.endswith(_HALF_COPIED)
-    return not reserved and len(f"{column}={quote(value, safe='')}") <= _LONGEST_NAME
 
 
 def publish(target: Directory, staging: str, within: str = "") -> None:
@@ -195,22 +178,6 @@ def publish(target: Directory, staging: str, within: str = "") -> None:
             if within:
                 target.create(name)
             target.move(f"{staging}/{staged}", f"{name}/{within}" if within else name)
-
-
-def refusal(e: BaseException) -> RunError | None:
-    """The TRI603 that a failed query stands for; None where it failed for another reason."""
-    _, found, rest = str(e).partition(f"{_MARK}:")
-    if not isinstance(e, PySparkException | Py4JJavaError) or not found:
-        return None
-    trigger, event, error, subexpression = json.JSONDecoder().raw_decode(rest)[0]
-    where = f" in {subexpression}" if subexpression else ""
-    message = f"the filter of trigger '{trigger}' cannot be evaluated on event '{event}': {error}{where}"
-    return RunError(
-        "TRI603",
-        message,
-        trigger,
-        "guard the filter with has(...), or choose drop instead of fail, for the run or the trigger",
-    )
 
 
 def counted_report(
@@ -273,7 +240,7 @@ class Delivery:
         if bad:
             with watched(self.spark, QUARANTINE, self.progress):
                 reasons = _quarantine(self.spark, bad, f"{self.path}/{QUARANTINE}")
-        counts, errors = self._counted()
+        counts, errors = self._files.counted()
         return counted_report(judge.triggers, self.on_error, read, reasons, counts, errors, self.format)
 
     def _unstage(self) -> None:
@@ -281,91 +248,85 @@ class Delivery:
 
     def _judged(self, judge: Judge[Filter], events: DataFrame) -> Mapping[str, int]:
         """Writes the pairs; the numbers of rows read and malformed."""
-        shuffled = len(judge.triggers) > _MANY and bool(PARTITIONS[self.partition])
+        shuffled = len(judge.triggers) > _MANY and bool(self._files.partitions)
         counted, numbers = observed(events, shuffled=shuffled)
         good = counted.where("malformed IS NULL")
-        with watched(self.spark, "filter", self.progress):
-            if not judge.triggers:
+        if not judge.triggers:
+            with watched(self.spark, "filter", self.progress):
                 good.write.format("noop").mode("overwrite").save()
-            else:
-                rows = self._pairs(judge, good)
-                self._write(rows.repartition(OUTCOME, TRIGGER) if shuffled else rows)
-            return numbers()
+                return numbers()
+        judged = judge.pairs(good)
+        evidence = judge.evidence(judged)
+        pairs = self._pairs(judge, judged, evidence)
+        with watched(self.spark, "filter", self.progress):
+            try:
+                self._files.write(pairs.repartition(OUTCOME, TRIGGER) if shuffled else pairs)
+                found = numbers()
+            except (PySparkException, Py4JJavaError) as e:
+                refused = _refused(e)
+                if refused is None:
+                    raise
+                raise _refusal(judge, events, *refused) from None
+        if self._files.has(_UNEXPLAINED):
+            with watched(self.spark, ERRORS, self.progress):
+                self._files.write(self._explained(judge, pairs, evidence))
+            self._files.remove(_UNEXPLAINED)
+        return found
 
-    def _pairs(self, judge: Judge[Filter], good: DataFrame) -> DataFrame:
-        """The pairs as they are written, an errored one of a trigger that delivers errors once more as delivered."""
-        fail = [t.id for t in judge.triggers if (t.on_error or self.on_error) == "fail"]
-        deliver = [t.id for t in judge.triggers if (t.on_error or self.on_error) == "deliver"]
+    def _pairs(self, judge: Judge[Filter], judged: DataFrame, evidence: Evidence) -> DataFrame:
+        """The pairs as they are first written: those that erred have for `error` what it is to be explained by."""
         errored = fn.col(OUTCOME) == ERRORED
-        explained = judge.explained(judge.pairs(good), errored)
-        if fail:
-            which = fn.to_json(fn.array(TRIGGER, "id", "error", "subexpression"))
-            refused = fn.raise_error(fn.concat(fn.lit(f"{_MARK}:"), which)).cast("string")
-            outcome = fn.when(errored & fn.col(TRIGGER).isin(fail), refused).otherwise(fn.col(OUTCOME))
-            explained = explained.withColumn(OUTCOME, outcome)
-        if deliver:
-            twice = fn.when(errored & fn.col(TRIGGER).isin(deliver), fn.array(fn.lit(ERRORED), fn.lit(DELIVERED)))
-            explained = explained.withColumn(OUTCOME, fn.explode(fn.coalesce(twice, fn.array(OUTCOME))))
+        found = judged.withColumns(
+            {ERROR: fn.when(errored, evidence.text), SUBEXPRESSION: fn.lit(None).cast("string")}
+        ).withColumn(OUTCOME, fn.when(errored, self._unexplained(judge)).otherwise(fn.col(OUTCOME)))
         if self.partition == SUBSCRIBER:
             named = [(t.id, t.destination) for t in judge.triggers]
             names = self.spark.createDataFrame(named, f"{TRIGGER} STRING, {SUBSCRIBER} STRING")
-            explained = explained.drop(SUBSCRIBER).join(fn.broadcast(names), TRIGGER)
-        return _shaped(explained, self.format, PARTITIONS[self.partition])
+            found = found.drop(SUBSCRIBER).join(fn.broadcast(names), TRIGGER)
+        return found
 
-    def _write(self, rows: DataFrame) -> None:
-        writer = rows.write.mode("append").partitionBy(OUTCOME, *PARTITIONS[self.partition])
-        if self.format == "jsonl":
-            writer.text(f"{self.path}/{_PAIRS}")
-        else:
-            writer.parquet(f"{self.path}/{_PAIRS}")
+    def _unexplained(self, judge: Judge[Filter]) -> Column:
+        """The outcome of a pair that erred, which fails the query where its trigger asks for that."""
+        fail = self._asking(judge, "fail")
+        if not fail:
+            return fn.lit(_UNEXPLAINED)
+        which = fn.to_json(fn.array(TRIGGER, "id"))
+        refused = fn.raise_error(fn.concat(fn.lit(f"{_MARK}:"), which)).cast("string")
+        return fn.when(fn.col(TRIGGER).isin(fail), refused).otherwise(_UNEXPLAINED)
 
-    def _counted(self) -> tuple[dict[tuple[str, str], int], tuple[ErrorCount, ...]]:
-        """The staged pairs by trigger and outcome, and the most frequent errors."""
-        outcomes = Directory(self.spark, f"{self.path}/{_PAIRS}").names() or ()
-        if not any(name.startswith(f"{OUTCOME}=") for name in outcomes):
-            return {}, ()
-        # The partitions' values are text, whatever they look like.
-        values = "value STRING" if self.format == "jsonl" else "error STRING, subexpression STRING"
-        named = "" if self.format == "jsonl" and not PARTITIONS[self.partition] else f", {TRIGGER} STRING"
-        reader = self.spark.read.format("text" if self.format == "jsonl" else "parquet")
-        staged = reader.schema(f"{values}, {OUTCOME} STRING{named}").load(literal(f"{self.path}/{_PAIRS}"))
-        if not named:
-            staged = staged.withColumn(TRIGGER, fn.from_json("value", f"{TRIGGER} STRING")[TRIGGER])
-        rows = staged.groupBy(TRIGGER, OUTCOME).count().collect()
-        counts = {(r[TRIGGER], r[OUTCOME]): r["count"] for r in rows}
-        if not any(outcome == ERRORED for _, outcome in counts):
-            return counts, ()
-        errored = staged.where(fn.col(OUTCOME) == ERRORED)
-        if self.format == "jsonl":
-            parsed = fn.from_json("value", "error STRING, subexpression STRING")
-            errored = errored.withColumn("parsed", parsed).select(TRIGGER, "parsed.*")
-        kinds = errored.groupBy(TRIGGER, "error", "subexpression").count()
-        most = kinds.orderBy(fn.desc("count"), TRIGGER, "error", "subexpression").limit(MOST_ERRORS).collect()
-        return counts, tuple(ErrorCount(r[TRIGGER], r["error"], r["subexpression"], r["count"]) for r in most)
+    def _explained(self, judge: Judge[Filter], pairs: DataFrame, evidence: Evidence) -> DataFrame:
+        """The pairs that erred, explained; one of a trigger that delivers errors once more as delivered."""
+        explained = judge.explained_by(evidence, fn.col(ERROR), self._files.read(_UNEXPLAINED, pairs))
+        once = fn.array(fn.lit(ERRORED))
+        twice = fn.array(fn.lit(ERRORED), fn.lit(DELIVERED))
+        delivers = fn.col(TRIGGER).isin(self._asking(judge, "deliver"))
+        return explained.withColumn(OUTCOME, fn.explode(fn.when(delivers, twice).otherwise(once)))
+
+    def _asking(self, judge: Judge[Filter], on_error: str) -> list[str]:
+        """The triggers that ask for this on an error, or do not say and the run does."""
+        return [t.id for t in judge.triggers if (t.on_error or self.on_error) == on_error]
+
+    @property
+    def _files(self) -> PairFiles:
+        return PairFiles(self.spark, f"{self.path}/{_PAIRS}", self.format, self.partition)
 
 
-def _shaped(found: DataFrame, format: str, partitions: Sequence[str]) -> DataFrame:  # noqa: A002
-    """The pairs with the columns that are written: for JSON Lines one text, else the events' own.
+def _refused(e: BaseException) -> tuple[str, str] | None:
+    """The trigger and the event's id of an error that failed a query; None where it failed for another reason."""
+    _, found, rest = str(e).partition(f"{_MARK}:")
+    return tuple(json.JSONDecoder().raw_decode(rest)[0]) if found else None
 
-    A line is the event as it came; where no directory tells its trigger, and where the filter erred, an object that
-    tells the trigger and has the event as text.
-    """
-    if format == "jsonl":
-        known = [c for c in ("id", "source", "type") if c in found.columns]
-        pair = fn.to_json(fn.struct(TRIGGER, *known, "error", "subexpression", "event"))
-        # Outside its strings JSON may hold line breaks, and inside them it cannot.
-        event = fn.translate("event", "\r\n", "  ")
-        value = fn.when(fn.col(OUTCOME) == ERRORED, pair).otherwise(event) if partitions else pair
-        return found.select(OUTCOME, *partitions, value.alias("value"))
-    columns: list[Column] = []
-    for field in found.schema.fields:
-        if field.name == "data" and field.dataType.typeName() == "variant":
-            columns.append(fn.expr(f"CASE WHEN NOT {_IS_BYTES} THEN to_json(data) END AS data"))
-            encoded = "base64(variant_get(data, '$', 'binary'))"
-            columns.append(fn.expr(f"CASE WHEN {_IS_BYTES} THEN {encoded} END AS data_base64"))
-        elif field.name not in ("malformed", "raw"):
-            columns.append(fn.col(quoted(field.name)))
-    return found.select(*columns)
+
+def _refusal(judge: Judge[Filter], events: DataFrame, trigger: str, event: str) -> FilterError:
+    """What is said of an error that failed the query over `events`."""
+    pairs = judge.pairs(events.where(fn.col("malformed").isNull() & (fn.col("id").cast("string") == event)))
+    errored = pairs.where((fn.col(TRIGGER) == trigger) & (fn.col(OUTCOME) == ERRORED))
+    found = judge.explained(errored, fn.lit(True)).select(ERROR, SUBEXPRESSION).first()
+    error, subexpression = found or ("the evaluation erred, and not when it was repeated", "")
+    where = f" in {subexpression}" if subexpression else ""
+    message = f"the filter of trigger '{trigger}' cannot be evaluated on event '{event}': {error}{where}"
+    help_ = "guard the filter with has(...), or choose drop instead of fail, for the run or the trigger"
+    return FilterError("TRI603", message, trigger, help_)
 
 
 def _quarantine(spark: SparkSession, tables: Iterable[DataFrame], path: str) -> tuple[tuple[str, int], ...]:

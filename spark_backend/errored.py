@@ -1,12 +1,14 @@
 """Why filters erred: the error's text and the subexpression that erred, for each event and trigger where one did.
 
-Nothing is asked while events are judged; only the pairs that erred are evaluated again, here.
+Nothing is asked while events are judged; only the pairs that erred are evaluated again, here. A query whose pairs are
+explained sends all of them past Python. A run keeps what it needs of those that erred instead (`Evidence`), and explains
+them alone, in a query of their own.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,9 +16,10 @@ from typing import Any
 import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 from tricel.compiler import Requirements, requirements
 
-from .activation import Activation, Input, Job, Reader, as_seen
+from .activation import Activation, Form, Input, Job, Reader, as_seen
 from .engines import OWN_ENGINE, Failure
 from .fallback import inputs_of
 from .fanout.join import OUTCOME, TRIGGER
@@ -25,9 +28,13 @@ from .frames import layout_of
 from .jobs import job_of
 from .lowered import CompiledFilter
 from .sql import name as quoted
+from .stored import is_bytes
 from .worker import worker_column
 
-_SHAPE = "error STRING, subexpression STRING"
+ERROR, SUBEXPRESSION = "error", "subexpression"
+ANY_JSON = {"maxStringLen": str(2**31 - 1), "maxNestingDepth": str(2**31 - 1)}
+"""Options for reading what Spark itself has written as JSON, however long or deep."""
+_SHAPE = f"{ERROR} STRING, {SUBEXPRESSION} STRING"
 _UNREADABLE = Failure("the event holds a value that CEL does not have")
 _UNKNOWN = Failure("the evaluation erred on Spark, and not when it was repeated")
 
@@ -42,6 +49,27 @@ def with_failures(pairs: DataFrame, filters: Mapping[str, CompiledFilter], error
 
 
 @dataclass(frozen=True)
+class Evidence:
+    """What filters read of an event, as a text that outlasts the query which judged the event.
+
+    It tells all but infinity (1e400) from text, so the error of a filter that met one may be called unknown.
+    """
+
+    inputs: tuple[Input, ...]
+    fields: StructType
+
+    @property
+    def text(self) -> Column:
+        """The text of it, a STRING."""
+        return F.to_json(F.struct(*_named(self.inputs)))
+
+    def read(self, text: Column) -> list[Column]:
+        """What travels to the workers."""
+        found = F.from_json(text, self.fields, ANY_JSON)
+        return [found[name] for name in self.fields.names]
+
+
+@dataclass(frozen=True)
 class Explainer:
     """What explains the errors of some filters, by trigger. For any number of tables it is made once."""
 
@@ -49,14 +77,29 @@ class Explainer:
 
     def explained(self, pairs: DataFrame, errored: Column) -> DataFrame:
         """See `with_failures`."""
+        inputs = self._inputs(pairs)
+        columns = [F.when(errored, c) for c in (F.col(TRIGGER), *(F.expr(i.travels) for i in inputs))]
+        return self._explained(pairs, inputs, columns)
+
+    def evidence(self, pairs: DataFrame) -> Evidence:
+        """What the filters read of the pairs' events."""
+        inputs = tuple(part for i in self._inputs(pairs) for part in _as_text(i))
+        return Evidence(inputs, pairs.select(*_named(inputs)).schema)
+
+    def explained_by(self, evidence: Evidence, text: Column, pairs: DataFrame) -> DataFrame:
+        """`pairs`, all of which erred, as in `with_failures`. They may have lost their events, and have evidence."""
+        return self._explained(pairs, evidence.inputs, [F.col(TRIGGER), *evidence.read(text)])
+
+    def _inputs(self, pairs: DataFrame) -> tuple[Input, ...]:
         environment = next(iter(self.filters.values())).checked.checked.environment
         layout = layout_of(pairs.drop(TRIGGER, OUTCOME), environment)
-        inputs = inputs_of(self._needs, layout, exact=False)  # Spark has judged; what is lost may cost the text alone
-        columns = [F.when(errored, c) for c in (F.col(TRIGGER), *(F.expr(i.travels) for i in inputs))]
+        return inputs_of(self._needs, layout, exact=False)  # Spark has judged; what is lost may cost the text alone
+
+    def _explained(self, pairs: DataFrame, inputs: Sequence[Input], columns: Sequence[Column]) -> DataFrame:
         found = worker_column(_explain, (self._jobs, tuple(replace(i, sql="") for i in inputs)), columns, _SHAPE)
-        kept = [F.col(quoted(c)) for c in pairs.columns]
+        kept = [F.col(quoted(c)) for c in pairs.columns if c not in (ERROR, SUBEXPRESSION)]
         failure = names_beside(c.lower() for c in pairs.columns).of("failure")
-        return pairs.withColumn(failure, found).select(*kept, f"{failure}.error", f"{failure}.subexpression")
+        return pairs.withColumn(failure, found).select(*kept, f"{failure}.{ERROR}", f"{failure}.{SUBEXPRESSION}")
 
     @cached_property
     def _jobs(self) -> dict[str, bytes]:
@@ -67,6 +110,22 @@ class Explainer:
     def _needs(self) -> Requirements:
         environment = next(iter(self.filters.values())).checked.checked.environment
         return requirements([f.checked.checked.expr for f in self.filters.values()], environment)
+
+
+def _as_text(i: Input) -> tuple[Input, ...]:
+    """The inputs that tell in JSON what `i` tells."""
+    match i.kind:
+        case Form.VARIANT:
+            binary = f"CASE WHEN {is_bytes(i.sql)} THEN variant_get({i.sql}, '$', 'binary') END"
+            return replace(i, kind=Form.JSON), replace(i, kind=Form.BINARY, sql=binary)
+        case Form.INFINITE:
+            return ()
+        case _:
+            return (i,)
+
+
+def _named(inputs: Sequence[Input]) -> list[Column]:
+    return [F.expr(i.travels).alias(f"input{n}") for n, i in enumerate(inputs)]
 
 
 def _job(compiled: CompiledFilter) -> Job:
@@ -93,7 +152,7 @@ def _explain(jobs: Mapping[str, bytes], inputs: tuple[Input, ...]) -> Callable[.
         for i, id_, *row in zip(erred, *(c.take(erred).tolist() for c in columns), strict=True):
             found = failure(id_, row)
             texts[i], subexpressions[i] = found.text, found.subexpression
-        return pd.DataFrame({"error": texts, "subexpression": subexpressions}, dtype=object)
+        return pd.DataFrame({ERROR: texts, SUBEXPRESSION: subexpressions}, dtype=object)
 
     return explain
 

@@ -12,3 +12,7 @@ class RunError(Exception):
     def __init__(self, code: str, message: str, name: str = "", help: str = "") -> None:  # noqa: A002
         super().__init__(f"{message} ({name})" if name else message)
         self.diagnostic = Diagnostic(code, message, Source("", name or "run"), NOWHERE, help)
+
+
+class FilterError(RunError):
+    """A filter erred on an event, and its trigger, or the run, does not go on after an error."""

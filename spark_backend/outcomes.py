@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 
 from pyspark.sql import Column, DataFrame
 
-from .errored import Explainer
+from .errored import Evidence, Explainer
 from .fanout.join import Prepared, fan_out
 from .fanout.plan import Trigger
 
@@ -31,15 +31,18 @@ class Judge(Generic[T]):
         kept = dict.fromkeys((t.id for t in self.triggers), "drop")  # what becomes of an error is not said here
         return fan_out(events, self.triggers, on_error=kept, outcomes=True, prepared=self._prepared)
 
+    def evidence(self, pairs: DataFrame) -> Evidence:
+        """What the filters read of the pairs' events, by which an error may be explained when their query is over."""
+        return self._explainer.evidence(pairs)
+
     def explained(self, pairs: DataFrame, errored: Column) -> DataFrame:
         """`pairs` with the columns `error` and `subexpression`, for those where `errored` is true."""
         return self._explainer.explained(pairs, errored)
 
+    def explained_by(self, evidence: Evidence, text: Column, pairs: DataFrame) -> DataFrame:
+        """`pairs`, all of which erred, with the same columns; `text` holds the evidence of each."""
+        return self._explainer.explained_by(evidence, text, pairs)
+
     @cached_property
     def _explainer(self) -> Explainer:
         return Explainer({t.id: t.compiled for t in self.triggers})
-
-
-def pairs(events: DataFrame, triggers: Sequence[Trigger]) -> DataFrame:
-    """The pairs of `Judge.pairs`, for one table."""
-    return Judge(triggers).pairs(events)

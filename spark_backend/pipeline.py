@@ -19,15 +19,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from .delivery import (
     ERRORS,
-    FORMATS,
     ON_ERROR,
-    PARTITIONS,
     QUARANTINE,
     Delivery,
     EventTable,
@@ -38,8 +34,6 @@ from .delivery import (
     counted_report,
     observed,
     publish,
-    refusal,
-    reserved,
     with_damage_left_out,
 )
 from .failure import RunError
@@ -47,6 +41,7 @@ from .fanout.join import DELIVERED, ERRORED, OUTCOME, TRIGGER
 from .files import Directory
 from .frames import is_classic
 from .outcomes import Judge
+from .pair_files import FORMATS, PARTITIONS, reserved
 from .progress import OnProgress, watched
 from .reports import ErrorCount, RunReport, TriggerCounts
 
@@ -107,12 +102,6 @@ def _written(target: Directory, delivery: Delivery, judge: Judge[Filter], events
         publish(target, STAGING)
         target.write(REPORT, report.to_json())
         target.delete(STAGING)
-    except (PySparkException, Py4JJavaError) as e:
-        _clean(target)
-        refused = refusal(e)
-        if refused is None:
-            raise
-        raise refused from None
     except BaseException:
         _clean(target)
         raise

@@ -42,6 +42,15 @@ def body_text(where: Root, *, checked: bool = False) -> str:
     return f"CASE WHEN {is_json} THEN {value} ELSE CAST({text} AS VARIANT) END"
 
 
+def is_bytes(variant: str) -> str:
+    """The SQL that says whether a VARIANT holds bytes.
+
+    Strings, too, can be had as binary. Only a scalar is asked for its schema: schema_of_variant walks the whole value.
+    """
+    binary = f"try_variant_get({variant}, '$', 'binary')"
+    return f"(CASE WHEN {binary} IS NULL THEN FALSE ELSE schema_of_variant({variant}) = 'BINARY' END)"
+
+
 def column(text: str, s: SparkType, depth: int = 0) -> Sql:
     """A typed column, or a field of one, as a CEL value."""
     type_ = cel_type(s)

@@ -29,6 +29,7 @@ SPARK_MODULES = frozenset(
         "fanout",
         "files",
         "outcomes",
+        "pair_files",
         "pipeline",
         "progress",
         "frames",

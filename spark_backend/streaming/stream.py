@@ -14,11 +14,12 @@ from pyspark.sql.types import StructType
 from tricel.compiler import CompileError
 
 from ..causes import SPARK_FAILURES, stream_ended
-from ..delivery import FORMATS, ON_ERROR, PARTITIONS, Delivery, FoundOnce, check_names, refusal, reserved
-from ..failure import RunError
+from ..delivery import ON_ERROR, Delivery, FoundOnce, check_names
+from ..failure import FilterError, RunError
 from ..files import Directory
 from ..frames import is_classic
 from ..layout import LayoutError
+from ..pair_files import FORMATS, PARTITIONS, reserved
 from ..reports import StreamReport
 from .ledger import Ledger, open_ledger
 from .observers import BatchDone, Observer
@@ -244,9 +245,8 @@ class _Stream:
             try:
                 self._batch(frame, batch)
             except BaseException as e:
-                refused = refusal(e)
-                self.failure = refused or _told(e)
-                self._abandon(batch if isinstance(self.failure, CompileError) or refused is not None else None)
+                self.failure = _told(e)
+                self._abandon(batch if isinstance(self.failure, CompileError | FilterError) else None)
                 # The bridge to Java takes no exception that is not an Exception.
                 raise _StoppedError from e
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
+
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tricel.spark_backend import column
-from tricel.spark_backend.errored import with_failures
+from tricel.spark_backend.errored import Evidence, with_failures
+from tricel.spark_backend.lowered import CompiledFilter
+from tricel.spark_backend.outcomes import Judge
+from tricel.spark_backend.pipeline import run
 
 from tricel import compile_filter
 
@@ -59,9 +65,96 @@ def test_each_error_has_its_text_and_its_place(spark: SparkSession, layout: str)
     pairs = pairs.unionAll(frame.withColumn("trigger", F.lit("fine")))
     explained = with_failures(pairs, filters, F.col("trigger") != "fine")
     assert 0 == explained.where("trigger = 'fine' AND (error IS NOT NULL OR subexpression IS NOT NULL)").count()
-    rows = explained.where("trigger != 'fine'").select("trigger", "id", "error", "subexpression").collect()
-    found = {(r["trigger"], r["id"]): (r["error"], r["subexpression"]) for r in rows}
-    assert EXPECTED == found
+    assert EXPECTED == told(explained.where("trigger != 'fine'"))
+
+
+def told(explained: DataFrame) -> dict[tuple[str, str], tuple[str, str]]:
+    """What is said of each pair that erred."""
+    rows = explained.select("trigger", "id", "error", "subexpression").collect()
+    return {(r["trigger"], r["id"]): (r["error"], r["subexpression"]) for r in rows}
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """A filter for a run."""
+
+    id: str
+    text: str
+    on_error: str = ""
+    destination: str = "http://s"
+
+    @property
+    def compiled(self) -> CompiledFilter:
+        """The filter."""
+        return compile_filter(self.text)
+
+
+def errors_of(spark: SparkSession, triggers: list[Trigger], events: DataFrame, out: Path, **how: str) -> DataFrame:
+    """What a run says of the pairs that erred."""
+    report = run(spark, triggers, events, str(out), **how)  # type: ignore[arg-type]
+    if not any(t.errored for t in report.triggers):
+        assert not (out / "errors").exists()
+    if how["format"] == "parquet":
+        return spark.read.option("inferSchema", "false").parquet(str(out / "errors"))
+    return spark.read.schema("trigger STRING, id STRING, error STRING, subexpression STRING, event STRING").json(
+        str(out / "errors")
+    )
+
+
+@pytest.mark.parametrize("format_", ["parquet", "jsonl"])
+@pytest.mark.parametrize("partition", ["trigger", "subscriber", "none"])
+@pytest.mark.parametrize("layout", ["JSON text", "VARIANT"])
+def test_a_run_says_the_same_of_what_it_has_written(
+    spark: SparkSession, tmp_path: Path, layout: str, partition: str, format_: str
+) -> None:
+    frame = spark.createDataFrame(ROWS, SCHEMA)
+    if layout == "VARIANT":
+        frame = frame.withColumn("data", F.expr("try_parse_json(data)"))
+    triggers = [Trigger(id_, text, "deliver" if id_ == "item" else "") for id_, text in FILTERS.items()]
+    found = errors_of(spark, triggers, frame, tmp_path / "out", format=format_, partition=partition)
+    assert EXPECTED == told(found)
+    assert len(EXPECTED) == found.count()
+
+
+ODD = {
+    "a text like a number's": ('{"x": "Infinity"}', "data.x > 1.0", "applied to (string, double)"),
+    "a text like JSON's end": ('{"x": "\\n\\"}]\\u2028"}', "data.x > 1.0", "applied to (string, double)"),
+    "beyond an int": ("[12345678901234567890]", "data[0] != 12345678901234567890.0 || data[1] > 1.0", "range: 1"),
+    "deep": ("[" * 400 + "]" * 400, "data > 1.0", "applied to (list, double)"),
+    "as a text beyond what parsers take": ('["' + '\\"' * 7_000_000 + '"]', "data[1] > 1.0", "range: 1"),
+}
+
+
+@pytest.mark.parametrize("format_", ["parquet", "jsonl"])
+def test_what_is_odd_is_explained_after_it_was_written(spark: SparkSession, tmp_path: Path, format_: str) -> None:
+    rows = [(name, "/s", "t", data) for name, (data, *_) in ODD.items()]
+    events = spark.createDataFrame(rows, "id STRING, source STRING, type STRING, data STRING")
+    triggers = [Trigger(name, f'ce.id == "{name}" && ({text})') for name, (_, text, _) in ODD.items()]
+    found = told(errors_of(spark, triggers, events, tmp_path / "out", format=format_))
+    assert {(name, name) for name in ODD} == set(found)
+    assert [] == [found[name, name] for name, (*_, says) in ODD.items() if not found[name, name][0].endswith(says)]
+
+
+def test_bytes_in_a_variant_are_explained_as_bytes(spark: SparkSession, tmp_path: Path) -> None:
+    events = spark.sql("SELECT '1' AS id, '/s' AS source, 't' AS type, CAST(X'0001' AS VARIANT) AS data")
+    found = errors_of(spark, [Trigger("t", "data.x == 1.0")], events, tmp_path / "out", format="parquet")
+    assert {("t", "1"): ("type 'bytes' has no fields: 'x'", "data.x")} == told(found)
+
+
+def test_only_what_erred_is_explained(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    explained_by = Judge.explained_by
+
+    def counting(self: Judge[Trigger], evidence: Evidence, text: Column, pairs: DataFrame) -> DataFrame:
+        asked.append(pairs.count())
+        return explained_by(self, evidence, text, pairs)
+
+    monkeypatch.setattr(Judge, "explained_by", counting)
+    frame = spark.createDataFrame(ROWS, SCHEMA)
+    run(spark, [Trigger("fine", FILTERS["fine"])], frame, str(tmp_path / "fine"))
+    assert [] == asked
+    run(spark, [Trigger("subject", FILTERS["subject"])], frame, str(tmp_path / "subject"))
+    assert [1] == asked
 
 
 TYPED = """SELECT '1' AS id, named_struct(

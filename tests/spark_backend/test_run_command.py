@@ -68,7 +68,7 @@ def test_what_cannot_be_used_is_told(place: Path, options: dict[str, str], statu
 
 def test_what_ends_a_query_ends_the_run_in_a_line(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as a disk that is full: whatever Spark raises."""
-    monkeypatch.setattr("tricel.spark_backend.delivery.PARTITIONS", {"trigger": ("no_such_column",), "none": ()})
+    monkeypatch.setattr("tricel.spark_backend.pair_files.PARTITIONS", {"trigger": ("no_such_column",), "none": ()})
     result = tricel_run(place)
     assert (2, SystemExit) == (result.exit_code, type(result.exception)), result.output
     assert "error[TRI606]: the run cannot go on: " in result.output
