@@ -6,7 +6,7 @@ A batch run does this once and a stream for each of its batches. What is written
     pairs/outcome=<outcome>/trigger=<id>   each event that a filter let pass or erred on (see `PairFiles`)
     quarantine                             what was no event
 
-Pairs that erred are written twice: while all are judged with what it takes to say why, and then, read again by
+Pairs that erred are written twice: first, when all are judged, with what it takes to say why, then, read again by
 themselves, with the error. So the others do not wait for that.
 """
 
@@ -22,7 +22,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as fn
 
-from .errored import ERROR, SUBEXPRESSION, Evidence
+from .errored import ERROR, SUBEXPRESSION, UNKNOWN, Evidence
 from .events import complete, tells_of_damage
 from .failure import FilterError, RunError
 from .fanout.join import DELIVERED, ERRORED, OUTCOME, TRIGGER
@@ -42,13 +42,15 @@ _PUBLISHED = (
     (f"{_PAIRS}/{OUTCOME}={ERRORED}", ERRORS),
     (QUARANTINE, QUARANTINE),
 )
-_UNEXPLAINED = "unexplained"
-"""The outcome of pairs that erred, until it is known why."""
+_EVIDENT, _UNTOLD = "evident", "untold"
+"""The outcomes of pairs that erred until it is known why: what was written tells it, and only the event does."""
 _OBSERVES_ONCE = (4, 3)
 """The first release whose observations hold each row once whatever is done again."""
 _MANY = 64
 """With more triggers than this the pairs are shuffled by trigger, so that not every task writes a file for each."""
 _MARK = "tricel-on-error-fail"
+_ID = "to_json(array(id))"
+"""The SQL of the event's id as JSON: NULL, too, and what is no UTF-8."""
 
 
 class Filter(Protocol):
@@ -224,7 +226,8 @@ class Delivery:
     def stage(self, judge: Judge[Filter], events: EventTables) -> RunReport:
         """Writes what becomes of `events` by the judge's filters, and counts it.
 
-        A filter that errs under "fail" fails the query: see `refusal`.
+        Raises:
+            FilterError: (TRI603) where a filter errs under "fail".
         """
         return with_damage_left_out(events, lambda tables: self._staged(judge, tables), self._unstage)
 
@@ -263,44 +266,56 @@ class Delivery:
                 self._files.write(pairs.repartition(OUTCOME, TRIGGER) if shuffled else pairs)
                 found = numbers()
             except (PySparkException, Py4JJavaError) as e:
-                refused = _refused(e)
-                if refused is None:
+                raised = _raised(e)
+                if raised is None:
                     raise
-                raise _refusal(judge, events, *refused) from None
-        if self._files.has(_UNEXPLAINED):
+                raise _told(judge, events, *raised) from None
+        if self._files.has(_EVIDENT):
             with watched(self.spark, ERRORS, self.progress):
-                self._files.write(self._explained(judge, pairs, evidence))
-            self._files.remove(_UNEXPLAINED)
+                evident = self._files.read(_EVIDENT, pairs)
+                self._write_errors(judge, judge.explained_by(evident, evidence, fn.col(ERROR)))
+            self._files.remove(_EVIDENT)
+        if self._files.has(_UNTOLD):
+            with watched(self.spark, ERRORS, self.progress):
+                again = judge.pairs(events.where("malformed IS NULL"))
+                untold = self._addressed(judge, again.where((fn.col(OUTCOME) == ERRORED) & evidence.lacks))
+                self._write_errors(judge, judge.explained(untold, fn.lit(True)))
+            self._files.remove(_UNTOLD)
         return found
 
     def _pairs(self, judge: Judge[Filter], judged: DataFrame, evidence: Evidence) -> DataFrame:
         """The pairs as they are first written: those that erred have for `error` what it is to be explained by."""
         errored = fn.col(OUTCOME) == ERRORED
-        found = judged.withColumns(
-            {ERROR: fn.when(errored, evidence.text), SUBEXPRESSION: fn.lit(None).cast("string")}
-        ).withColumn(OUTCOME, fn.when(errored, self._unexplained(judge)).otherwise(fn.col(OUTCOME)))
-        if self.partition == SUBSCRIBER:
-            named = [(t.id, t.destination) for t in judge.triggers]
-            names = self.spark.createDataFrame(named, f"{TRIGGER} STRING, {SUBSCRIBER} STRING")
-            found = found.drop(SUBSCRIBER).join(fn.broadcast(names), TRIGGER)
-        return found
+        outcome = fn.when(errored, self._on_error(judge, evidence)).otherwise(fn.col(OUTCOME))
+        said = {ERROR: fn.when(errored, evidence.text), SUBEXPRESSION: fn.lit(None).cast("string")}
+        return self._addressed(judge, judged.withColumns({**said, OUTCOME: outcome}))
 
-    def _unexplained(self, judge: Judge[Filter]) -> Column:
-        """The outcome of a pair that erred, which fails the query where its trigger asks for that."""
+    def _on_error(self, judge: Judge[Filter], evidence: Evidence) -> Column:
+        """The outcome of a pair that erred; it fails the query where the trigger asks for that."""
+        outcome = fn.when(evidence.lacks, _UNTOLD).otherwise(_EVIDENT)
         fail = self._asking(judge, "fail")
         if not fail:
-            return fn.lit(_UNEXPLAINED)
-        which = fn.to_json(fn.array(TRIGGER, "id"))
+            return outcome
+        which = fn.to_json(fn.array(TRIGGER, fn.expr(_ID)))
         refused = fn.raise_error(fn.concat(fn.lit(f"{_MARK}:"), which)).cast("string")
-        return fn.when(fn.col(TRIGGER).isin(fail), refused).otherwise(_UNEXPLAINED)
+        return fn.when(fn.col(TRIGGER).isin(fail), refused).otherwise(outcome)
 
-    def _explained(self, judge: Judge[Filter], pairs: DataFrame, evidence: Evidence) -> DataFrame:
-        """The pairs that erred, explained; one of a trigger that delivers errors once more as delivered."""
-        explained = judge.explained_by(evidence, fn.col(ERROR), self._files.read(_UNEXPLAINED, pairs))
-        once = fn.array(fn.lit(ERRORED))
-        twice = fn.array(fn.lit(ERRORED), fn.lit(DELIVERED))
-        delivers = fn.col(TRIGGER).isin(self._asking(judge, "deliver"))
-        return explained.withColumn(OUTCOME, fn.explode(fn.when(delivers, twice).otherwise(once)))
+    def _addressed(self, judge: Judge[Filter], pairs: DataFrame) -> DataFrame:
+        """The pairs with their subscribers, where these have directories."""
+        if self.partition != SUBSCRIBER:
+            return pairs
+        named = [(t.id, t.destination) for t in judge.triggers]
+        names = self.spark.createDataFrame(named, f"{TRIGGER} STRING, {SUBSCRIBER} STRING")
+        return pairs.drop(SUBSCRIBER).join(fn.broadcast(names), TRIGGER)
+
+    def _write_errors(self, judge: Judge[Filter], explained: DataFrame) -> None:
+        """Writes pairs that erred, one of a trigger that delivers errors once more as delivered."""
+        outcomes = fn.array(fn.lit(ERRORED))
+        deliver = self._asking(judge, "deliver")
+        if deliver:
+            twice = fn.array(fn.lit(ERRORED), fn.lit(DELIVERED))
+            outcomes = fn.when(fn.col(TRIGGER).isin(deliver), twice).otherwise(outcomes)
+        self._files.write(explained.withColumn(OUTCOME, fn.explode(outcomes)))
 
     def _asking(self, judge: Judge[Filter], on_error: str) -> list[str]:
         """The triggers that ask for this on an error, or do not say and the run does."""
@@ -311,20 +326,20 @@ class Delivery:
         return PairFiles(self.spark, f"{self.path}/{_PAIRS}", self.format, self.partition)
 
 
-def _refused(e: BaseException) -> tuple[str, str] | None:
-    """The trigger and the event's id of an error that failed a query; None where it failed for another reason."""
+def _raised(e: BaseException) -> tuple[str, str] | None:
+    """The trigger and the event's `_ID` of an error that failed a query; None where it failed for another reason."""
     _, found, rest = str(e).partition(f"{_MARK}:")
     return tuple(json.JSONDecoder().raw_decode(rest)[0]) if found else None
 
 
-def _refusal(judge: Judge[Filter], events: DataFrame, trigger: str, event: str) -> FilterError:
+def _told(judge: Judge[Filter], events: DataFrame, trigger: str, id_: str) -> FilterError:
     """What is said of an error that failed the query over `events`."""
-    pairs = judge.pairs(events.where(fn.col("malformed").isNull() & (fn.col("id").cast("string") == event)))
+    pairs = judge.pairs(events.where(fn.col("malformed").isNull() & (fn.expr(_ID) == id_)))
     errored = pairs.where((fn.col(TRIGGER) == trigger) & (fn.col(OUTCOME) == ERRORED))
     found = judge.explained(errored, fn.lit(True)).select(ERROR, SUBEXPRESSION).first()
-    error, subexpression = found or ("the evaluation erred, and not when it was repeated", "")
+    error, subexpression = found or (UNKNOWN.text, UNKNOWN.subexpression)
     where = f" in {subexpression}" if subexpression else ""
-    message = f"the filter of trigger '{trigger}' cannot be evaluated on event '{event}': {error}{where}"
+    message = f"the filter of trigger '{trigger}' cannot be evaluated on event '{json.loads(id_)[0]}': {error}{where}"
     help_ = "guard the filter with has(...), or choose drop instead of fail, for the run or the trigger"
     return FilterError("TRI603", message, trigger, help_)
 

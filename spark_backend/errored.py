@@ -32,11 +32,17 @@ from .stored import is_bytes
 from .worker import worker_column
 
 ERROR, SUBEXPRESSION = "error", "subexpression"
-ANY_JSON = {"maxStringLen": str(2**31 - 1), "maxNestingDepth": str(2**31 - 1)}
-"""Options for reading what Spark itself has written as JSON, however long or deep."""
+ANY_JSON = {
+    "maxStringLen": str(2**31 - 1),
+    "maxNestingDepth": str(2**31 - 1),
+    "columnNameOfCorruptRecord": "not_json",
+}
+"""Options for reading what Spark itself has written as JSON, however long or deep, and whatever the session sets."""
+_LONGEST_NAME = 50_000
+"""Most characters of a member's name that Spark's JSON parser takes."""
 _SHAPE = f"{ERROR} STRING, {SUBEXPRESSION} STRING"
 _UNREADABLE = Failure("the event holds a value that CEL does not have")
-_UNKNOWN = Failure("the evaluation erred on Spark, and not when it was repeated")
+UNKNOWN = Failure("the evaluation erred on Spark, and not when it was repeated")
 
 
 def with_failures(pairs: DataFrame, filters: Mapping[str, CompiledFilter], errored: Column) -> DataFrame:
@@ -50,18 +56,24 @@ def with_failures(pairs: DataFrame, filters: Mapping[str, CompiledFilter], error
 
 @dataclass(frozen=True)
 class Evidence:
-    """What filters read of an event, as a text that outlasts the query which judged the event.
-
-    It tells all but infinity (1e400) from text, so the error of a filter that met one may be called unknown.
-    """
+    """What filters read of an event, as a text that outlasts the query which judged the event."""
 
     inputs: tuple[Input, ...]
     fields: StructType
+    untold: tuple[str, ...]
 
     @property
     def text(self) -> Column:
         """The text of it, a STRING."""
         return F.to_json(F.struct(*_named(self.inputs)))
+
+    @property
+    def lacks(self) -> Column:
+        """Whether the event holds what the text does not tell; BOOLEAN.
+
+        Of a VARIANT it tells what JSON does. Dates and the like are found, but not beside other types in one array.
+        """
+        return F.expr(" OR ".join(["FALSE", *self.untold]))
 
     def read(self, text: Column) -> list[Column]:
         """What travels to the workers."""
@@ -83,11 +95,12 @@ class Explainer:
 
     def evidence(self, pairs: DataFrame) -> Evidence:
         """What the filters read of the pairs' events."""
-        inputs = tuple(part for i in self._inputs(pairs) for part in _as_text(i))
-        return Evidence(inputs, pairs.select(*_named(inputs)).schema)
+        given = self._inputs(pairs)
+        inputs = tuple(part for i in given for part in _as_text(i))
+        return Evidence(inputs, pairs.select(*_named(inputs)).schema, tuple(text for i in given for text in _untold(i)))
 
-    def explained_by(self, evidence: Evidence, text: Column, pairs: DataFrame) -> DataFrame:
-        """`pairs`, all of which erred, as in `with_failures`. They may have lost their events, and have evidence."""
+    def explained_by(self, pairs: DataFrame, evidence: Evidence, text: Column) -> DataFrame:
+        """`pairs`, all of which erred, as in `with_failures`; `text` holds what there is of their events."""
         return self._explained(pairs, evidence.inputs, [F.col(TRIGGER), *evidence.read(text)])
 
     def _inputs(self, pairs: DataFrame) -> tuple[Input, ...]:
@@ -110,6 +123,26 @@ class Explainer:
     def _needs(self) -> Requirements:
         environment = next(iter(self.filters.values())).checked.checked.environment
         return requirements([f.checked.checked.expr for f in self.filters.values()], environment)
+
+
+def _untold(i: Input) -> tuple[str, ...]:
+    """The SQL of what says that JSON does not tell `i`."""
+    match i.kind:
+        case Form.VARIANT:
+            text = f"to_json({i.sql})"
+            other = f"NOT ({_kinds(i.sql)} <=> {_kinds(f'try_parse_json({text})')} OR {is_bytes(i.sql)})"
+            return other, f"({i.where_infinite(text)}) IS NOT NULL"
+        case Form.INFINITE:
+            return (f"({i.travels}) IS NOT NULL",)
+        case Form.EXTENSIONS:
+            return (f"COALESCE(exists(map_keys({i.sql}), name -> length(name) > {_LONGEST_NAME}), FALSE)",)
+        case _:
+            return ()
+
+
+def _kinds(variant: str) -> str:
+    """The SQL of a VARIANT's types, in which all numbers that JSON tells are one."""
+    return f"regexp_replace(schema_of_variant({variant}), 'DECIMAL[(][0-9]+,[0-9]+[)]|BIGINT|DOUBLE', 'NUMBER')"
 
 
 def _as_text(i: Input) -> tuple[Input, ...]:
@@ -162,4 +195,4 @@ def _failure(job: Job, given: Activation | None) -> Failure:
         return _UNREADABLE
     seen = as_seen(job, given)
     failures: Iterator[Failure | None] = (program.failure(seen) for program in job.programs)
-    return next((f for f in failures if f is not None), _UNKNOWN)
+    return next((f for f in failures if f is not None), UNKNOWN)

@@ -39,9 +39,9 @@ class Judge(Generic[T]):
         """`pairs` with the columns `error` and `subexpression`, for those where `errored` is true."""
         return self._explainer.explained(pairs, errored)
 
-    def explained_by(self, evidence: Evidence, text: Column, pairs: DataFrame) -> DataFrame:
+    def explained_by(self, pairs: DataFrame, evidence: Evidence, text: Column) -> DataFrame:
         """`pairs`, all of which erred, with the same columns; `text` holds the evidence of each."""
-        return self._explainer.explained_by(evidence, text, pairs)
+        return self._explainer.explained_by(pairs, evidence, text)
 
     @cached_property
     def _explainer(self) -> Explainer:

@@ -135,19 +135,48 @@ def test_what_is_odd_is_explained_after_it_was_written(spark: SparkSession, tmp_
     assert [] == [found[name, name] for name, (*_, says) in ODD.items() if not found[name, name][0].endswith(says)]
 
 
-def test_bytes_in_a_variant_are_explained_as_bytes(spark: SparkSession, tmp_path: Path) -> None:
-    events = spark.sql("SELECT '1' AS id, '/s' AS source, 't' AS type, CAST(X'0001' AS VARIANT) AS data")
-    found = errors_of(spark, [Trigger("t", "data.x == 1.0")], events, tmp_path / "out", format="parquet")
-    assert {("t", "1"): ("type 'bytes' has no fields: 'x'", "data.x")} == told(found)
+NO_VALUE = "the event holds a value that CEL does not have"
+BEYOND_JSON = {
+    "bytes": ("CAST(X'0001' AS VARIANT)", "data.x == 1.0", "type 'bytes' has no fields: 'x'"),
+    "bytes within": (
+        "to_variant_object(named_struct('b', X'01'))",
+        "data.b.x == 1.0",
+        "type 'bytes' has no fields: 'x'",
+    ),
+    "a date": ("to_variant_object(named_struct('d', DATE'2020-01-02'))", "data.d > 1.0", NO_VALUE),
+    "infinity": ("parse_json('[1e400]')", 'data[0] < "a"', "no matching overload for '<' applied to (double, string)"),
+    "infinity, beside a text": ("parse_json('[1e400, \"a\"]')", "data[0] < data[1]", "applied to (double, string)"),
+    "infinity in a text": ("'[1e400]'", 'data[0] < "a"', "no matching overload for '<' applied to (double, string)"),
+}
+
+
+@pytest.mark.parametrize("name", BEYOND_JSON)
+def test_what_json_does_not_tell_is_explained_as_it_is(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    data, text, says = BEYOND_JSON[name]
+    one = f"SELECT '1' AS id, '/s' AS source, 't' AS type, {data} AS data"
+    events = spark.sql(one).unionAll(spark.sql(one.replace(data, "parse_json('{}')" if "(" in data else "'{}'", 1)))
+    triggers = [Trigger("t", text), Trigger("kept", text, "deliver"), Trigger("other", "data == 1.0")]
+    found = errors_of(spark, triggers, events, tmp_path / "out", format="parquet")
+    texts = sorted(row["error"] for row in found.where("trigger = 't'").collect())
+    assert (2, True) == (len(texts), any(t.endswith(says) for t in texts)), texts
+    assert 2 == spark.read.parquet(str(tmp_path / "out" / "delivered" / "trigger=kept")).count()
+
+
+def test_an_attribute_of_a_name_that_no_json_parser_takes(spark: SparkSession, tmp_path: Path) -> None:
+    events = spark.sql("""SELECT '1' AS id, '/s' AS source, 't' AS type, map('a', 'x', repeat('k', 60000), 'y')
+        AS extensions, '{}' AS data""")
+    text = 'ce.exists(k, k == "nobody") || data.y == 1.0'
+    found = errors_of(spark, [Trigger("t", text)], events, tmp_path / "out", format="parquet")
+    assert {("t", "1"): ("no such key: 'y'", "data.y")} == told(found)
 
 
 def test_only_what_erred_is_explained(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     explained_by = Judge.explained_by
 
-    def counting(self: Judge[Trigger], evidence: Evidence, text: Column, pairs: DataFrame) -> DataFrame:
+    def counting(self: Judge[Trigger], pairs: DataFrame, evidence: Evidence, text: Column) -> DataFrame:
         asked.append(pairs.count())
-        return explained_by(self, evidence, text, pairs)
+        return explained_by(self, pairs, evidence, text)
 
     monkeypatch.setattr(Judge, "explained_by", counting)
     frame = spark.createDataFrame(ROWS, SCHEMA)

@@ -214,13 +214,23 @@ def test_on_error_fail_ends_the_run_and_leaves_nothing(spark: SparkSession, even
     assert OUTCOMES[:2] == counts(run(spark, TRIGGERS[:2], events, str(out), on_error="fail"))
 
 
+IDS = {
+    "quotes": 'é"\n]:tricel-on-error-fail:["x","y","z",""]:tricel-on-error-fail',
+    "nothing": None,
+    "no UTF-8": b"\xffA",
+}
+
+
 @pytest.mark.spark
-def test_an_id_may_be_any_text_where_an_error_ends_the_run(spark: SparkSession, tmp_path: Path) -> None:
-    id_ = 'é"\n]:tricel-on-error-fail:["x","y","z",""]:tricel-on-error-fail'
-    frame = spark.createDataFrame([(id_, "s", "a")], "id STRING, source STRING, type STRING")
+@pytest.mark.parametrize("name", IDS)
+def test_an_id_may_be_anything_where_an_error_ends_the_run(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    id_ = IDS[name]
+    given = spark.createDataFrame([(id_.encode() if isinstance(id_, str) else id_,)], "id BINARY")
+    frame = given.selectExpr("CAST(id AS STRING) AS id", "'s' AS source", "'a' AS type")
     with pytest.raises(RunError) as e:
         run(spark, TRIGGERS[2:], frame, str(tmp_path / "out"), on_error="fail")
-    assert f"cannot be evaluated on event '{id_}': no such key: 'subject' in" in e.value.diagnostic.message
+    shown = id_.decode(errors="replace") if isinstance(id_, bytes) else id_
+    assert f"cannot be evaluated on event '{shown}': no such key: 'subject' in" in e.value.diagnostic.message
 
 
 @pytest.mark.spark

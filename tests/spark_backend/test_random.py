@@ -180,9 +180,13 @@ Answers: TypeAlias = list[list[bool | None]]
 
 
 def answers(frame: DataFrame, some: Sequence[CompiledFilter], ansi: str, codegen: Sequence[str]) -> list[Answers]:
-    """Each filter's answers by row, for each of the settings of code generation: they share one analysis."""
+    """Each filter's answers by row, for each of the settings of code generation: they share one analysis.
+
+    Filters whose code is too long for one method fail together, and what one alone needs is compiled in parts.
+    """
     spark = frame.sparkSession
-    with setting(spark, "spark.sql.ansi.enabled", ansi):
+    in_parts = str(len(some) == 1).lower()
+    with setting(spark, "spark.sql.ansi.enabled", ansi), setting(spark, "spark.sql.codegen.fallback", in_parts):
         analysed = frame.select("row", *(column(f, frame).alias(f"c{i}") for i, f in enumerate(some)))
         found = []
         for on in codegen:

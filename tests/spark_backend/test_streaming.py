@@ -342,6 +342,7 @@ def crash(monkeypatch: pytest.MonkeyPatch, method: str, when: Callable[..., bool
 
 CRASHES: dict[str, tuple[str, Callable[..., bool]]] = {
     "the intent": ("write", lambda name, *_: name == "intents/1.json"),
+    "the errors' texts": ("delete", lambda name: name == "outcome=evident"),
     "staged": ("write", lambda name, *_: name == "staging/ready.json"),
     "the deliveries": ("move", lambda name, to: to == "delivered/batch=1"),
     "the errors": ("move", lambda name, to: to == "errors/batch=1"),
