@@ -146,11 +146,6 @@ class Reader:
         """Whether rows can be told to be the same: what is neither text nor None cannot be compared."""
         return all(columns[n].count(None) == len(columns[n]) for n in self._opaque)
 
-    def __call__(self, row: Sequence[Any]) -> tuple[Activation | None, bool]:
-        """One row's activation, as in `each`."""
-        (given,), (fit,) = self.each([[value] for value in row], 1)
-        return given, fit
-
 
 class Runner:
     """The programs of a job, compiled; made once in each process that runs them."""

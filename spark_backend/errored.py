@@ -173,17 +173,19 @@ def _explain(jobs: Mapping[str, bytes], inputs: tuple[Input, ...]) -> Callable[.
     read = Reader(inputs, attributes=True, whole=True)
     made: dict[str, Job] = {}
 
-    def failure(id_: str, row: list[Any]) -> Failure:
+    def failure(id_: str, given: Activation | None) -> Failure:
         if id_ not in made:
             made[id_] = pickle.loads(jobs[id_])
-        return _failure(made[id_], read(row)[0])
+        return _failure(made[id_], given)
 
     def explain(*columns: pd.Series) -> pd.DataFrame:
         erred = columns[0].notna().to_numpy().nonzero()[0]
         texts: list[str | None] = [None] * len(columns[0])
         subexpressions = texts.copy()
-        for i, id_, *row in zip(erred, *(c.take(erred).tolist() for c in columns), strict=True):
-            found = failure(id_, row)
+        ids, *values = (c.take(erred).tolist() for c in columns)
+        given, _ = read.each(values, len(ids))
+        for i, id_, event in zip(erred, ids, given, strict=True):
+            found = failure(id_, event)
             texts[i], subexpressions[i] = found.text, found.subexpression
         return pd.DataFrame({ERROR: texts, SUBEXPRESSION: subexpressions}, dtype=object)
 

@@ -104,13 +104,12 @@ class Program:
     def failure(self, activation: Activation) -> Failure | None:
         """Why the evaluation is an error, and where in the expression; None where it is none.
 
-        The subexpression is found by our own evaluator, which is asked again.
+        Our own evaluator says both. The engine is asked where that finds no error, and knows no subexpression.
         """
-        found = self.compiled()(activation, None)
-        if isinstance(found, bool):
-            return None
-        again = own.compile_text(self.cel, self.roots)(activation)
-        return again if isinstance(again, Failure) else found
+        found = own.compile_text(self.cel, self.roots)(activation)
+        if not isinstance(found, Failure):
+            found = self.compiled()(activation, None)
+        return found if isinstance(found, Failure) else None
 
 
 def prepare(expr: Expr, engine: str, roots: Mapping[str, CelType]) -> Program | Refusal:

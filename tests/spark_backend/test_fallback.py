@@ -418,8 +418,8 @@ def test_payloads_are_read_as_deep_as_spark_reads_them(levels: int) -> None:
     for _ in range(levels):
         nested = bytes([3 | 3 << 2, 1]) + struct.pack("<II", 0, len(nested)) + nested
     texts, variants = (Reader((Input(form, "data", ""),), attributes=False) for form in (Form.JSON, Form.VARIANT))
-    found, _ = texts(["[" * levels + "null" + "]" * levels])
-    again, _ = variants([VariantVal(nested, metadata)])
+    (found,), _ = texts.each([["[" * levels + "null" + "]" * levels]], 1)
+    (again,), _ = variants.each([[VariantVal(nested, metadata)]], 1)
     for given in (found, again):
         assert given is not None
         value = given["data"]
