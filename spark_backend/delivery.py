@@ -306,7 +306,8 @@ class Delivery:
             return pairs
         named = [(t.id, t.destination) for t in judge.triggers]
         names = self.spark.createDataFrame(named, f"{TRIGGER} STRING, {SUBSCRIBER} STRING")
-        return pairs.drop(SUBSCRIBER).join(fn.broadcast(names), TRIGGER)
+        without = pairs.drop(SUBSCRIBER)  # events may have a column of that name where they are written as JSON Lines
+        return without.join(fn.broadcast(names), TRIGGER)
 
     def _write_errors(self, judge: Judge[Filter], explained: DataFrame) -> None:
         """Writes pairs that erred, one of a trigger that delivers errors once more as delivered."""

@@ -46,10 +46,10 @@ UNKNOWN = Failure("the evaluation erred on Spark, and not when it was repeated")
 
 
 def with_failures(pairs: DataFrame, filters: Mapping[str, CompiledFilter], errored: Column) -> DataFrame:
-    """`pairs` of event and trigger with two columns more, NULL where `errored`, a BOOLEAN column, is not true.
+    """`pairs` of event and trigger with two columns, NULL where `errored`, a BOOLEAN column, is not true.
 
-    `error` STRING is the engine's text, `subexpression` STRING the innermost CEL that erred, empty where the engine
-    cannot tell. `filters` are the filters by trigger, whose id is in the column `trigger`.
+    They replace columns of those names. `error` STRING is the text, `subexpression` STRING the innermost CEL that
+    erred, empty where that is not known. `filters` are the filters by trigger, whose id is in the column `trigger`.
     """
     return Explainer(filters).explained(pairs, errored)
 

@@ -73,7 +73,10 @@ class PairFiles:
             writer.parquet(self.path)
 
     def read(self, outcome: str, pairs: DataFrame) -> DataFrame:
-        """The pairs of an outcome other than delivered, with what `write` has kept of `pairs`."""
+        """The pairs of an outcome other than delivered, with what `write` has kept of `pairs`.
+
+        They can be written again: a VARIANT `data` is the text and the base64 by now that it was written as.
+        """
         found = self._load(_shaped(pairs, self.format, self.partitions).schema).where(fn.col(OUTCOME) == outcome)
         if self.format == "parquet":
             return found
