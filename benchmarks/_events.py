@@ -57,20 +57,8 @@ def seconds(query: Callable[[], DataFrame]) -> float:
     return time.perf_counter() - begin
 
 
-def written(query: Callable[[], DataFrame]) -> float:
-    """The time to make all rows of a query, whole."""
-    begin = time.perf_counter()
-    query().write.format("noop").mode("overwrite").save()
-    return time.perf_counter() - begin
-
-
-def compare(
-    a: Callable[[], DataFrame],
-    b: Callable[[], DataFrame],
-    rounds: int,
-    timed: Callable[[Callable[[], DataFrame]], float] = seconds,
-) -> tuple[float, float]:
+def compare(a: Callable[[], DataFrame], b: Callable[[], DataFrame], rounds: int) -> tuple[float, float]:
     """The medians of two queries run in turn."""
-    timed(a), timed(b)
-    pairs = [(timed(a), timed(b)) if i % 2 else tuple(reversed((timed(b), timed(a)))) for i in range(rounds)]
+    seconds(a), seconds(b)
+    pairs = [(seconds(a), seconds(b)) if i % 2 else tuple(reversed((seconds(b), seconds(a)))) for i in range(rounds)]
     return statistics.median(x for x, _ in pairs), statistics.median(y for _, y in pairs)

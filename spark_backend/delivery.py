@@ -182,6 +182,11 @@ def publish(target: Directory, staging: str, within: str = "") -> None:
             target.move(f"{staging}/{staged}", f"{name}/{within}" if within else name)
 
 
+def asking(triggers: Sequence[Filter], on_error: str, wanted: str) -> dict[str, None]:
+    """The ids of the triggers that want this on an error, or do not say where the run's `on_error` does; in order."""
+    return dict.fromkeys(t.id for t in triggers if (t.on_error or on_error) == wanted)
+
+
 def counted_report(
     triggers: Sequence[Filter],
     on_error: str,
@@ -193,7 +198,7 @@ def counted_report(
 ) -> RunReport:
     """The account, from the numbers of what was written for each trigger and outcome."""
     evaluated = read["read"] - read["malformed"]
-    deliver = {t.id for t in triggers if (t.on_error or on_error) == "deliver"}
+    deliver = asking(triggers, on_error, "deliver")
     rows = []
     for t in triggers:
         errored = counts.get((t.id, ERRORED), 0)
@@ -207,7 +212,7 @@ def counted_report(
         triggers=tuple(rows),
         errors=errors,
         written=sum(n for (_, outcome), n in counts.items() if outcome == DELIVERED),
-        deliver=tuple(t.id for t in triggers if t.id in deliver),
+        deliver=tuple(deliver),
         format=format,
     )
 
@@ -269,18 +274,14 @@ class Delivery:
                 raised = _raised(e)
                 if raised is None:
                     raise
-                raise _told(judge, events, *raised) from None
+                raise _filter_error(judge, events, *raised) from None
         if self._files.has(_EVIDENT):
-            with watched(self.spark, ERRORS, self.progress):
-                evident = self._files.read(_EVIDENT, pairs)
-                self._write_errors(judge, judge.explained_by(evident, evidence, fn.col(ERROR)))
-            self._files.remove(_EVIDENT)
+            evident = self._files.read(_EVIDENT, pairs)
+            self._replace(judge, _EVIDENT, judge.explained_by(evident, evidence, fn.col(ERROR)))
         if self._files.has(_UNTOLD):
-            with watched(self.spark, ERRORS, self.progress):
-                again = judge.pairs(events.where("malformed IS NULL"))
-                untold = self._addressed(judge, again.where((fn.col(OUTCOME) == ERRORED) & evidence.lacks))
-                self._write_errors(judge, judge.explained(untold, fn.lit(True)))
-            self._files.remove(_UNTOLD)
+            again = judge.pairs(events.where("malformed IS NULL"))
+            untold = self._addressed(judge, again.where((fn.col(OUTCOME) == ERRORED) & evidence.lacks))
+            self._replace(judge, _UNTOLD, judge.explained(untold, fn.lit(True)))
         return found
 
     def _pairs(self, judge: Judge[Filter], judged: DataFrame, evidence: Evidence) -> DataFrame:
@@ -293,12 +294,12 @@ class Delivery:
     def _on_error(self, judge: Judge[Filter], evidence: Evidence) -> Column:
         """The outcome of a pair that erred; it fails the query where the trigger asks for that."""
         outcome = fn.when(evidence.lacks, _UNTOLD).otherwise(_EVIDENT)
-        fail = self._asking(judge, "fail")
+        fail = asking(judge.triggers, self.on_error, "fail")
         if not fail:
             return outcome
         which = fn.to_json(fn.array(TRIGGER, fn.expr(_ID)))
         refused = fn.raise_error(fn.concat(fn.lit(f"{_MARK}:"), which)).cast("string")
-        return fn.when(fn.col(TRIGGER).isin(fail), refused).otherwise(outcome)
+        return fn.when(fn.col(TRIGGER).isin(list(fail)), refused).otherwise(outcome)
 
     def _addressed(self, judge: Judge[Filter], pairs: DataFrame) -> DataFrame:
         """The pairs with their subscribers, where these have directories."""
@@ -309,18 +310,16 @@ class Delivery:
         without = pairs.drop(SUBSCRIBER)  # events may have a column of that name where they are written as JSON Lines
         return without.join(fn.broadcast(names), TRIGGER)
 
-    def _write_errors(self, judge: Judge[Filter], explained: DataFrame) -> None:
-        """Writes pairs that erred, one of a trigger that delivers errors once more as delivered."""
+    def _replace(self, judge: Judge[Filter], outcome: str, explained: DataFrame) -> None:
+        """Writes pairs that erred for those of `outcome`; one whose trigger delivers errors once more as delivered."""
         outcomes = fn.array(fn.lit(ERRORED))
-        deliver = self._asking(judge, "deliver")
+        deliver = asking(judge.triggers, self.on_error, "deliver")
         if deliver:
             twice = fn.array(fn.lit(ERRORED), fn.lit(DELIVERED))
-            outcomes = fn.when(fn.col(TRIGGER).isin(deliver), twice).otherwise(outcomes)
-        self._files.write(explained.withColumn(OUTCOME, fn.explode(outcomes)))
-
-    def _asking(self, judge: Judge[Filter], on_error: str) -> list[str]:
-        """The triggers that ask for this on an error, or do not say and the run does."""
-        return [t.id for t in judge.triggers if (t.on_error or self.on_error) == on_error]
+            outcomes = fn.when(fn.col(TRIGGER).isin(list(deliver)), twice).otherwise(outcomes)
+        with watched(self.spark, ERRORS, self.progress):
+            self._files.write(explained.withColumn(OUTCOME, fn.explode(outcomes)))
+        self._files.remove(outcome)
 
     @property
     def _files(self) -> PairFiles:
@@ -333,7 +332,7 @@ def _raised(e: BaseException) -> tuple[str, str] | None:
     return tuple(json.JSONDecoder().raw_decode(rest)[0]) if found else None
 
 
-def _told(judge: Judge[Filter], events: DataFrame, trigger: str, id_: str) -> FilterError:
+def _filter_error(judge: Judge[Filter], events: DataFrame, trigger: str, id_: str) -> FilterError:
     """What is said of an error that failed the query over `events`."""
     pairs = judge.pairs(events.where(fn.col("malformed").isNull() & (fn.expr(_ID) == id_)))
     errored = pairs.where((fn.col(TRIGGER) == trigger) & (fn.col(OUTCOME) == ERRORED))

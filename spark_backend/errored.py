@@ -16,7 +16,6 @@ from typing import Any
 import pandas as pd
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
 from tricel.compiler import Requirements, requirements
 
 from .activation import Activation, Form, Input, Job, Reader, as_seen
@@ -40,6 +39,8 @@ ANY_JSON = {
 """Options for reading what Spark itself has written as JSON, however long or deep, and whatever the session sets."""
 _LONGEST_NAME = 50_000
 """Most characters of a member's name that Spark's JSON parser takes."""
+_TYPES = {Form.BINARY: "BINARY", Form.EXTENSIONS: "MAP<STRING, STRING>"}
+"""The types of evidence that is no text."""
 _SHAPE = f"{ERROR} STRING, {SUBEXPRESSION} STRING"
 _UNREADABLE = Failure("the event holds a value that CEL does not have")
 UNKNOWN = Failure("the evaluation erred on Spark, and not when it was repeated")
@@ -59,13 +60,12 @@ class Evidence:
     """What filters read of an event, as a text that outlasts the query which judged the event."""
 
     inputs: tuple[Input, ...]
-    fields: StructType
     untold: tuple[str, ...]
 
     @property
     def text(self) -> Column:
         """The text of it, a STRING."""
-        return F.to_json(F.struct(*_named(self.inputs)))
+        return F.to_json(F.struct(*(F.expr(i.travels).alias(f"input{n}") for n, i in enumerate(self.inputs))))
 
     @property
     def lacks(self) -> Column:
@@ -77,8 +77,9 @@ class Evidence:
 
     def read(self, text: Column) -> list[Column]:
         """What travels to the workers."""
-        found = F.from_json(text, self.fields, ANY_JSON)
-        return [found[name] for name in self.fields.names]
+        fields = [f"input{n} {_TYPES.get(i.kind, 'STRING')}" for n, i in enumerate(self.inputs)]
+        found = F.from_json(text, f"STRUCT<{', '.join(fields)}>", ANY_JSON)
+        return [found[f"input{n}"] for n in range(len(fields))]
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,9 @@ class Explainer:
     def evidence(self, pairs: DataFrame) -> Evidence:
         """What the filters read of the pairs' events."""
         given = self._inputs(pairs)
-        inputs = tuple(part for i in given for part in _as_text(i))
-        return Evidence(inputs, pairs.select(*_named(inputs)).schema, tuple(text for i in given for text in _untold(i)))
+        return Evidence(
+            tuple(part for i in given for part in _as_text(i)), tuple(text for i in given for text in _untold(i))
+        )
 
     def explained_by(self, pairs: DataFrame, evidence: Evidence, text: Column) -> DataFrame:
         """`pairs`, all of which erred, as in `with_failures`; `text` holds what there is of their events."""
@@ -155,10 +157,6 @@ def _as_text(i: Input) -> tuple[Input, ...]:
             return ()
         case _:
             return (i,)
-
-
-def _named(inputs: Sequence[Input]) -> list[Column]:
-    return [F.expr(i.travels).alias(f"input{n}") for n, i in enumerate(inputs)]
 
 
 def _job(compiled: CompiledFilter) -> Job:

@@ -97,7 +97,7 @@ class PairFiles:
             staged = staged.withColumn(TRIGGER, fn.from_json("value", f"{TRIGGER} STRING", ANY_JSON)[TRIGGER])
         rows = staged.groupBy(TRIGGER, OUTCOME).count().collect()
         counts = {(r[TRIGGER], r[OUTCOME]): r["count"] for r in rows}
-        if not self.has(ERRORED):
+        if not any(outcome == ERRORED for _, outcome in counts):
             return counts, ()
         errored = staged.where(fn.col(OUTCOME) == ERRORED)
         if self.format == "jsonl":

@@ -30,6 +30,7 @@ from .delivery import (
     EventTables,
     Filter,
     FoundOnce,
+    asking,
     check_names,
     counted_report,
     observed,
@@ -131,9 +132,8 @@ def dry_run(
             if here["malformed"]:
                 bad = table.where("malformed IS NOT NULL").groupBy("malformed").count().collect()
                 reasons.update({row["malformed"]: row["count"] for row in bad})
-        for t in triggers:
-            if (t.on_error or on_error) == "deliver":
-                counts[t.id, DELIVERED] += counts[t.id, ERRORED]
+        for id_ in asking(triggers, on_error, "deliver"):
+            counts[id_, DELIVERED] += counts[id_, ERRORED]
         return counted_report(triggers, on_error, read, tuple(sorted(reasons.items())), counts, (), "none")
 
     return with_damage_left_out(_tables(events), counted)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from filter_sets import Trigger
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tricel.spark_backend import column
 from tricel.spark_backend.errored import Evidence, with_failures
-from tricel.spark_backend.lowered import CompiledFilter
 from tricel.spark_backend.outcomes import Judge
 from tricel.spark_backend.pipeline import run
 
@@ -74,26 +73,9 @@ def told(explained: DataFrame) -> dict[tuple[str, str], tuple[str, str]]:
     return {(r["trigger"], r["id"]): (r["error"], r["subexpression"]) for r in rows}
 
 
-@dataclass(frozen=True)
-class Trigger:
-    """A filter for a run."""
-
-    id: str
-    text: str
-    on_error: str = ""
-    destination: str = "http://s"
-
-    @property
-    def compiled(self) -> CompiledFilter:
-        """The filter."""
-        return compile_filter(self.text)
-
-
 def errors_of(spark: SparkSession, triggers: list[Trigger], events: DataFrame, out: Path, **how: str) -> DataFrame:
     """What a run says of the pairs that erred."""
-    report = run(spark, triggers, events, str(out), **how)  # type: ignore[arg-type]
-    if not any(t.errored for t in report.triggers):
-        assert not (out / "errors").exists()
+    run(spark, triggers, events, str(out), **how)  # type: ignore[arg-type]
     if how["format"] == "parquet":
         return spark.read.option("inferSchema", "false").parquet(str(out / "errors"))
     return spark.read.schema("trigger STRING, id STRING, error STRING, subexpression STRING, event STRING").json(
