@@ -18,13 +18,12 @@ from tricel.compiler.interpreter.values import Timestamp, as_key
 
 from .engines import Program
 from .engines.cel_expr import MAX_DATA_DEPTH, unfit
-from .envelope import allow_nesting, time_text, with_json
-from .sql import text_literal
+from .envelope import time_text, with_json
+from .jsontext import INFINITY
+from .jsonvalues import allow_nesting, read_plain
 from .variants import UnreadableError, decoded
 
 _JSON_OPTIONS = "map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
-# Spark writes a number that is too large for a double, such as 1e400, as it writes a text.
-_INFINITY = text_literal('Infinity"')
 _EPOCH = datetime.datetime(1970, 1, 1)
 
 
@@ -50,7 +49,8 @@ class Form(StrEnum):
 class Input:
     """One value that travels: how, the name it has in CEL, its SQL, and for a typed column its type.
 
-    `attribute`: the name is that of an attribute of `ce`, not of a variable.
+    `attribute`: the name is that of an attribute of `ce`, not of a variable. `plain`: the SQL of the JSON text that was
+    parsed to the value, NULL where it must not travel in its place.
     """
 
     kind: Form
@@ -58,6 +58,12 @@ class Input:
     sql: str
     type: CelType = t.STRING
     attribute: bool = False
+    plain: str = ""
+
+    @property
+    def bare(self) -> Input:
+        """The same without SQL, for the workers."""
+        return replace(self, sql="", plain="")
 
     @property
     def field(self) -> str:
@@ -75,7 +81,9 @@ class Input:
         """The SQL of the column that travels."""
         match self.kind:
             case Form.JSON | Form.KEYS:
-                return f"to_json({self.sql})"
+                return f"coalesce({self.plain}, to_json({self.sql}))" if self.plain else f"to_json({self.sql})"
+            case Form.INFINITE if self.plain:
+                return self.where_infinite(replace(self, kind=Form.JSON).travels)
             case Form.INFINITE:
                 whole = replace(self, sql="x").where_infinite("to_json(x)")
                 return f"get(transform(array({self.sql}), x -> {whole}), 0)"
@@ -86,7 +94,7 @@ class Input:
 
     def where_infinite(self, text: str) -> str:
         """The SQL of the value, NULL unless its JSON text, the SQL `text`, may stand for infinity."""
-        return f"CASE WHEN contains({text}, {_INFINITY}) THEN {self.sql} END"
+        return f"CASE WHEN contains({text}, {INFINITY}) THEN {self.sql} END"
 
 
 _SHALLOW = 3 * MAX_DATA_DEPTH
@@ -114,7 +122,6 @@ class Reader:
         self._put = [(_putter(i), i.attribute or i.kind is Form.EXTENSIONS) for i in inputs]
         self._attributes = attributes
         self._whole = whole
-        self._opaque = [n for n, i in enumerate(inputs) if i.kind in (Form.EXTENSIONS, Form.VARIANT)]
 
     def each(self, columns: Sequence[Sequence[Any]], count: int) -> tuple[list[Activation | None], list[bool]]:
         """The activations of `count` rows, and whether every engine may be given them.
@@ -130,7 +137,7 @@ class Reader:
             if column.count(None) == count:
                 continue
             for i, (value, into) in enumerate(zip(column, ce if attribute else given, strict=True)):
-                if value is None or value != value:
+                if value is None:
                     continue
                 try:
                     if not put(value, into):  # type: ignore[arg-type]
@@ -141,10 +148,6 @@ class Reader:
         for i in lost:
             given[i], fit[i] = None, False
         return given, fit
-
-    def comparable(self, columns: Sequence[Sequence[Any]]) -> bool:
-        """Whether rows can be told to be the same: what is neither text nor None cannot be compared."""
-        return all(columns[n].count(None) == len(columns[n]) for n in self._opaque)
 
 
 class Runner:
@@ -161,16 +164,16 @@ class Runner:
         `fit`: whether every engine may be given the values; None: to be found out. None as the activation is an error.
         """
         outcomes: list[bool | None] = [None if g is None else True for g in given]
-        events = {i: as_seen(self._job, g) for i, g in enumerate(given) if g is not None}
-        if self._job.json_extensions:  # it was asked of their text
-            fit = [None] * len(fit)
+        events = {i: g for i, g in enumerate(given) if g is not None}
+        if self._job.json_extensions:
+            events = {i: as_seen(self._job, g) for i, g in events.items()}
+            fit = [None] * len(fit)  # it was asked of their text
         for lots in self._lots:
-            found = lots(list(events.values()), [fit[i] for i in events])
-            for i, outcome in zip(list(events), found, strict=True):
+            numbers = [i for i in events if outcomes[i] is not False]
+            found = lots([events[i] for i in numbers], [fit[i] for i in numbers])
+            for i, outcome in zip(numbers, found, strict=True):
                 if outcome is not True:
                     outcomes[i] = outcome
-                if outcome is False:
-                    del events[i]
         return outcomes
 
     def __call__(self, given: Activation | None, *, fit: bool | None = None) -> bool | None:
@@ -251,9 +254,12 @@ def _putter(wanted: Input) -> Put:
         case Form.JSON:
 
             def put(value: Any, into: dict[str, Any]) -> bool:
-                into[key] = found = _read(value)
-                shallow = value.count("[") + value.count("{") <= MAX_DATA_DEPTH
-                return not unfit(found) if not shallow or "\\u0000" in value else True
+                try:
+                    into[key] = found = read_plain(value)
+                except ValueError:  # no JSON to Spark, either
+                    return True
+                shallow = len(value) <= 2 * MAX_DATA_DEPTH or value.count("[") + value.count("{") <= MAX_DATA_DEPTH
+                return (shallow and "\\u0000" not in value) or not unfit(found)
 
         case Form.KEYS:
 
@@ -264,9 +270,9 @@ def _putter(wanted: Input) -> Put:
         case Form.VARIANT | Form.INFINITE:
 
             def put(value: Any, into: dict[str, Any]) -> bool:
-                found, nul = decoded(value.value, value.metadata)
+                found, nul = decoded(*value)
                 into[key] = found
-                return not nul and (len(value.value) <= _SHALLOW or not unfit(found))
+                return not nul and (len(value[0]) <= _SHALLOW or not unfit(found))
 
         case Form.BINARY:
 
@@ -284,23 +290,6 @@ def _putter(wanted: Input) -> Put:
                 return not unfit_type and "\\u0000" not in value
 
     return put
-
-
-def _double(text: str) -> float:
-    return float(text) + 0.0
-
-
-# made once: json.loads makes a decoder for each text that it is given with an option
-_decode = json.JSONDecoder(parse_int=float).raw_decode
-_decode_zeros = json.JSONDecoder(parse_int=_double, parse_float=_double).raw_decode
-
-
-def _read(text: str) -> Any:
-    """JSON text that Spark wrote, which holds no blanks; numbers as doubles. There is one zero."""
-    found, end = (_decode_zeros if "-0" in text else _decode)(text)
-    if end != len(text):
-        raise UnreadableError("not one JSON value")
-    return found
 
 
 def _json(value: Any) -> Any:

@@ -1,14 +1,10 @@
-"""A CloudEvent in structured JSON, read without Spark and exactly as `events` reads it (CloudEvents 1.0.2, JSON format).
-
-What JSON is, is what Spark's parser takes: its limits on nesting, numbers and names are those of Jackson 2.
-"""
+"""A CloudEvent in structured JSON, read without Spark and exactly as `events` reads it (CloudEvents 1.0.2, JSON format)."""
 
 from __future__ import annotations
 
 import base64
 import json
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,6 +14,7 @@ from typing import Any
 
 from tricel.compiler.rfc3339 import microseconds
 
+from .jsonvalues import MAX_DEPTH, Int, Number, plain, read_json, utf16
 from .malformed import (
     EXTENSION_ARRAY,
     EXTENSION_NAME,
@@ -39,20 +36,9 @@ from .malformed import (
 _NAME = re.compile(r"[a-z0-9.]+", re.ASCII)
 _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}", re.ASCII)
 _CONTROL = re.compile(r"\\\\|\\u00[01][0-9a-f]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
-_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*+"|[\[\]{}]', re.DOTALL)
 _DIGITS_38 = Context(prec=38)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DECODER: json.JSONDecoder
-
-MAX_DEPTH = 1000
-"""Levels of nesting in JSON, as Spark's parser bounds them."""
-MAX_DIGITS = 1000
-"""Digits of a number in JSON, those of its exponent included, as Spark's parser bounds them."""
-MAX_NAME = 50_000
-"""UTF-16 units of a name in an object, as Spark's parser bounds them."""
 _WRAPPED = MAX_DEPTH - 1  # the reader puts the text into a list, to see what follows it
-_FRAMES = 5 * MAX_DEPTH  # of Python: each level takes two to four calls to read, or to walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,100 +78,6 @@ def read_event(line: bytes) -> Event | Malformed:
         return Event(_activation(value))
     except _NotAnEventError as e:
         return Malformed(str(e))
-
-
-def read_json(text: str, depth: int = MAX_DEPTH, *, trailing: bool = False) -> Any:
-    """A JSON value as CEL has it: numbers are double, and there is one zero.
-
-    With `trailing`, what follows the value is ignored, as Spark's parser ignores it.
-
-    Raises:
-        ValueError: for what is not JSON: a key twice, NaN, a lone surrogate, anything over a limit.
-    """
-    if text.count("[") + text.count("{") > depth // 4:
-        _check_depth(text, depth)
-        allow_nesting()
-    start = len(text) - len(text.lstrip(" \t\r\n"))
-    value, end = _DECODER.raw_decode(text, start)
-    if not trailing and text[end:].strip(" \t\r\n"):
-        raise ValueError("text after the value")
-    if "\\u" in text and any(_SURROGATE.search(s) for s in _strings(value)):
-        raise ValueError("a lone surrogate")
-    return value
-
-
-def allow_nesting() -> None:
-    """Lets Python recurse into the deepest value that Spark's parser takes. It stays so, for other threads' sake."""
-    sys.setrecursionlimit(max(sys.getrecursionlimit(), _FRAMES))
-
-
-def _check_depth(text: str, depth: int) -> None:
-    level = 0
-    for found in _BRACKET.finditer(text):
-        match found[0]:
-            case "[" | "{":
-                level += 1
-                if level > depth:
-                    raise ValueError("nested too deeply")
-            case "]" | "}":
-                level -= 1
-                if not level:
-                    return
-
-
-def _strings(value: Any) -> Iterator[str]:
-    rest = [value]
-    while rest:
-        match rest.pop():
-            case str(text):
-                yield text
-            case dict(members):
-                yield from members
-                rest.extend(members.values())
-            case list(items):
-                rest.extend(items)
-
-
-class _Number(float):
-    """A double that knows how it was written."""
-
-    text: str
-
-
-class _Int(_Number):
-    """A double that was written without fraction or exponent, as an integer attribute is."""
-
-
-def _int(text: str) -> float:
-    return _number(_Int, text)
-
-
-def _float(text: str) -> float:
-    return _number(_Number, text)
-
-
-def _number(kind: type[_Number], text: str) -> _Number:
-    if len(text) > MAX_DIGITS and sum(map(str.isdigit, text)) > MAX_DIGITS:
-        raise ValueError("a number that is too long")
-    found = kind(float(text) + 0.0)
-    found.text = text
-    return found
-
-
-def _constant(text: str) -> None:
-    raise ValueError(f"{text} is not a JSON number")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key stands twice in an object")
-    if any(len(k) > MAX_NAME // 2 and len(_utf16(k)) > 2 * MAX_NAME for k in found):
-        raise ValueError("a name that is too long")
-    return found
-
-
-_DECODER = json.JSONDecoder(parse_int=_int, parse_float=_float, parse_constant=_constant, object_pairs_hook=_object)
 
 
 def _activation(event: Any) -> dict[str, Any]:
@@ -240,7 +132,7 @@ def _extension(value: Any) -> str:
             return value
         case bool():
             return "true" if value else "false"
-        case _Int() if -(2**31) <= value < 2**31:
+        case Int() if -(2**31) <= value < 2**31:
             return str(int(value))
         case dict():
             return "".join(_written(value))
@@ -252,7 +144,7 @@ def _written(value: Any) -> Iterator[str]:
     """JSON text as Spark writes a VARIANT: keys in the order of UTF-16, numbers without needless zeros."""
     match value:
         case dict():
-            for i, key in enumerate(sorted(value, key=_utf16)):
+            for i, key in enumerate(sorted(value, key=utf16)):
                 yield "," if i else "{"
                 yield f"{_quoted(key)}:"
                 yield from _written(value[key])
@@ -264,7 +156,7 @@ def _written(value: Any) -> Iterator[str]:
             yield "]" if value else "[]"
         case str():
             yield _quoted(value)
-        case _Number():
+        case Number():
             yield _number_text(value)
         case _:
             yield json.dumps(value)
@@ -275,7 +167,7 @@ def _quoted(text: str) -> str:
     return _CONTROL.sub(lambda m: m[0][:2] + m[0][2:].upper(), shown) if "\\u00" in shown else shown
 
 
-def _number_text(number: _Number) -> str:
+def _number_text(number: Number) -> str:
     """Up to 38 digits are a decimal, as they were written but for zeros at the end; the others are a double."""
     whole, _, fraction = number.text.lstrip("-").partition(".")
     if (whole + fraction).isdigit() and len(fraction) <= 38 and len((whole + fraction).lstrip("0")) <= 38:
@@ -301,10 +193,6 @@ def _double_text(value: float) -> str:
     return "-" + text if sign else text
 
 
-def _utf16(text: str) -> bytes:
-    return text.encode("utf-16-be", "surrogatepass")
-
-
 def with_json(ce: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
     """The attributes, with those of these names read as the JSON in their text; what is none stays text."""
     read = dict(ce)
@@ -318,19 +206,6 @@ def with_json(ce: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
 def time_text(micros: int) -> str:
     """The RFC 3339 text, always of the same length, that engines are given for a time."""
     return (_EPOCH + timedelta(microseconds=micros)).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
-
-
-def plain(value: Any) -> Any:
-    """A payload whose numbers are doubles and nothing more: engines look at the exact type."""
-    match value:
-        case _Number():
-            return float(value)
-        case dict():
-            return {k: plain(v) for k, v in value.items()}
-        case list():
-            return [plain(v) for v in value]
-        case _:
-            return value
 
 
 def _decoded(text: Any, media_type: str | None) -> Any:

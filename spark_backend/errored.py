@@ -8,22 +8,22 @@ them alone, in a query of their own.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
-import pandas as pd
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from tricel.compiler import Requirements, requirements
 
 from .activation import Activation, Form, Input, Job, Reader, as_seen
+from .batches import Evaluate, those_with
 from .engines import OWN_ENGINE, Failure
-from .fallback import inputs_of
 from .fanout.join import OUTCOME, TRIGGER
 from .fanout.names import names_beside
 from .frames import layout_of
+from .inputs import inputs_of
 from .jobs import job_of
 from .lowered import CompiledFilter
 from .sql import name as quoted
@@ -111,7 +111,7 @@ class Explainer:
         return inputs_of(self._needs, layout, exact=False)  # Spark has judged; what is lost may cost the text alone
 
     def _explained(self, pairs: DataFrame, inputs: Sequence[Input], columns: Sequence[Column]) -> DataFrame:
-        found = worker_column(_explain, (self._jobs, tuple(replace(i, sql="") for i in inputs)), columns, _SHAPE)
+        found = worker_column(_explain, (self._jobs, tuple(i.bare for i in inputs)), columns, _SHAPE)
         kept = [F.col(quoted(c)) for c in pairs.columns if c not in (ERROR, SUBEXPRESSION)]
         failure = names_beside(c.lower() for c in pairs.columns).of("failure")
         return pairs.withColumn(failure, found).select(*kept, f"{failure}.{ERROR}", f"{failure}.{SUBEXPRESSION}")
@@ -167,7 +167,7 @@ def _job(compiled: CompiledFilter) -> Job:
     raise TypeError("our own evaluator refuses nothing")
 
 
-def _explain(jobs: Mapping[str, bytes], inputs: tuple[Input, ...]) -> Callable[..., Any]:
+def _explain(jobs: Mapping[str, bytes], inputs: tuple[Input, ...]) -> Evaluate:
     read = Reader(inputs, attributes=True, whole=True)
     made: dict[str, Job] = {}
 
@@ -176,16 +176,16 @@ def _explain(jobs: Mapping[str, bytes], inputs: tuple[Input, ...]) -> Callable[.
             made[id_] = pickle.loads(jobs[id_])
         return _failure(made[id_], given)
 
-    def explain(*columns: pd.Series) -> pd.DataFrame:
-        erred = columns[0].notna().to_numpy().nonzero()[0]
+    def explain(*columns: pa.Array) -> pa.Array:
         texts: list[str | None] = [None] * len(columns[0])
         subexpressions = texts.copy()
-        ids, *values = (c.take(erred).tolist() for c in columns)
+        erred, (ids, *values) = those_with(*columns)
         given, _ = read.each(values, len(ids))
         for i, id_, event in zip(erred, ids, given, strict=True):
             found = failure(id_, event)
             texts[i], subexpressions[i] = found.text, found.subexpression
-        return pd.DataFrame({ERROR: texts, SUBEXPRESSION: subexpressions}, dtype=object)
+        fields = [pa.array(part, pa.string()) for part in (texts, subexpressions)]
+        return pa.StructArray.from_arrays(fields, [ERROR, SUBEXPRESSION])
 
     return explain
 

@@ -8,7 +8,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from tricel.compiler import CLOUD_EVENT, Environment
 
-from .jsontext import VALIDATES
+from .jsontext import KEEPS_LAST, VALIDATES
 from .layout import Layout, Quirks, recognise
 
 _NESTED_LAMBDAS = (4, 3)
@@ -22,7 +22,11 @@ def layout_of(df: DataFrame, environment: Environment = CLOUD_EVENT) -> Layout:
         LayoutError: where the columns do not hold events.
     """
     spark = df.sparkSession
-    quirks = Quirks(takes_unpaired_surrogates(spark), loses_nested_lambdas=release(spark) < _NESTED_LAMBDAS)
+    quirks = Quirks(
+        takes_unpaired_surrogates(spark),
+        loses_nested_lambdas=release(spark) < _NESTED_LAMBDAS,
+        keeps_last=_is_on(spark, KEEPS_LAST, otherwise=False),
+    )
     return recognise(df.schema, environment, quirks)
 
 
@@ -38,7 +42,12 @@ def is_classic(spark: SparkSession) -> bool:
 
 def takes_unpaired_surrogates(spark: SparkSession) -> bool:
     """Whether the session's JSON parser takes an unpaired surrogate escape, which is no text (see `jsontext`)."""
+    return not _is_on(spark, VALIDATES, otherwise=False)
+
+
+def _is_on(spark: SparkSession, setting: str, *, otherwise: bool) -> bool:
+    """Whether a setting is on; `otherwise` in a release without it."""
     try:
-        return str(spark.conf.get(VALIDATES)).lower() != "true"
-    except PySparkException:  # a release without the setting
-        return True
+        return str(spark.conf.get(setting)).lower() == "true"
+    except PySparkException:
+        return otherwise

@@ -31,7 +31,8 @@ from tricel.compiler.nodes import (
 
 from . import dynamic, selection
 from .activation import Form, Input
-from .layout import Layout
+from .inputs import payload_inputs
+from .layout import Held, Layout, Root
 from .lower import Lowering
 from .reasons import NotNative
 from .sql import Sql, text_literal
@@ -127,6 +128,9 @@ class _Hoist:
         return [None] * len(operands)
 
     def _named(self, e: Expr, wanted: CelType | None) -> Expr | None:
+        where = self.layout.roots.get(e.name) if isinstance(e, Ident) else None
+        if where is not None and where.held is Held.JSON_TEXT and wanted is None:
+            return self._named_payload(e, where)
         lowering = Lowering(self.checked, self.layout)
         try:
             value = lowering.whole(selection.holder_of(lowering, e, {}))
@@ -137,6 +141,12 @@ class _Hoist:
         if value.type == t.JSON_LIST:
             value = Sql(f"CAST({value.text} AS VARIANT)", t.JSON, from_json=value.from_json)
         return self._travels(e, lowering, value)
+
+    def _named_payload(self, e: Expr, where: Root) -> Expr:
+        """A whole payload, which Spark need not parse for it to travel."""
+        name = _name(e, Form.JSON)
+        self.inputs.update((given.field, given) for given in payload_inputs(name, where, self.layout.quirks))
+        return Ident(name, id=e.id, span=e.span)
 
     def _narrowed(self, e: Select) -> Expr | None:
         """The object that an optional selection selects from, with no field but that one."""

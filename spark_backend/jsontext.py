@@ -6,16 +6,22 @@ Older ones lack the setting and put `?` in the place of the escape: there the te
 
 from __future__ import annotations
 
+from .jsonvalues import MAX_DIGITS, MAX_NAME
 from .sql import text_literal
 
 VALIDATES = "spark.sql.variant.validateUnicodeInJsonParsing"
 """The session setting under which Spark's parser refuses an unpaired surrogate escape by itself."""
+KEEPS_LAST = "spark.sql.variant.allowDuplicateKeys"
+"""The session setting under which Spark's parser takes an object with a key twice, and keeps the last."""
+INFINITY = text_literal('Infinity"')
+"""How JSON text ends that may stand for infinity: Spark writes 1e400, too large for a double, as it writes a text."""
 
 _ESCAPE = text_literal("\\u")
 _BACKSLASH, _BLANKS = text_literal("\\\\"), text_literal("  ")
 _HIGH, _LOW = "\\\\u[dD][89abAB][0-9a-fA-F]{2}", "\\\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 # Only where no escaped backslash is left; looking around by a fixed width, it takes linear time and no stack.
 _UNPAIRED = text_literal(f"{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}")
+_LONG_NUMBER = text_literal(f"[0-9.eE+-]{{{MAX_DIGITS - 100}}}")
 
 
 def parsed(text: str, *, checked: bool = False) -> str:
@@ -31,3 +37,16 @@ def refused(text: str) -> str:
     """`text`, or NULL where it holds an unpaired surrogate escape. Most texts hold no `\\u`, and cost one search."""
     unpaired = f"contains({text}, {_ESCAPE}) AND rlike(replace({text}, {_BACKSLASH}, {_BLANKS}), {_UNPAIRED})"
     return f"CASE WHEN NOT ({unpaired}) THEN {text} END"
+
+
+def is_plain(text: str) -> str:
+    """The SQL condition that JSON text is plain: Python's parser reads it as Spark's does, and refuses what that refuses.
+
+    That is an object or array without `\\u`, none of whose names or numbers is so long that Spark's parser may refuse it.
+    Levels and equal keys are left to be counted (see `jsonvalues.read_plain`). `text` is written often.
+    """
+    return (
+        f"octet_length({text}) <= {MAX_NAME} AND (startswith({text}, '{{') OR startswith({text}, '[')) AND is_valid_utf8({text})"
+        f" AND NOT contains({text}, {_ESCAPE}) AND NOT contains({text}, {INFINITY})"
+        f" AND (octet_length({text}) < {MAX_DIGITS} OR NOT rlike({text}, {_LONG_NUMBER}))"
+    )

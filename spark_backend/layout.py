@@ -73,14 +73,16 @@ class Root:
 
 @dataclass(frozen=True, slots=True)
 class Quirks:
-    """What a session does otherwise than Spark's newest release.
+    """What a session does otherwise than Spark's newest release as it is set by itself.
 
     `takes_unpaired_surrogates`: its parser takes JSON that is none, so JSON text is checked first (see `jsontext`).
     `loses_nested_lambdas`: it cannot run a Python UDF among whose arguments one lambda is inside another.
+    `keeps_last`: its parser takes an object with a key twice, and keeps the last.
     """
 
     takes_unpaired_surrogates: bool = False
     loses_nested_lambdas: bool = False
+    keeps_last: bool = False
 
 
 @dataclass(frozen=True, slots=True)

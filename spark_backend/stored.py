@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tricel.compiler import celtypes as t
 
-from .jsontext import parsed
+from .jsontext import is_plain, parsed
 from .layout import Root
 from .reasons import NotNative
 from .sparktypes import SparkType, cel_type
@@ -33,13 +33,26 @@ def body_text(where: Root, *, checked: bool = False) -> str:
     `checked` is that of `parsed`.
     """
     text = where.column.text
-    plain = f"collate({text}, 'UTF8_BINARY')" if checked and where.column.type.collated else text
-    value = parsed(plain, checked=checked)
+    value = parsed(_uncollated(where) if checked else text, checked=checked)
     if where.media_type is None:
         return value
-    is_json = f"{where.media_type} IS NULL OR {where.media_type} = 'application/json'"
-    is_json += f" OR rlike({where.media_type}, {_JSON_MEDIA_TYPE})"
-    return f"CASE WHEN {is_json} THEN {value} ELSE CAST({text} AS VARIANT) END"
+    return f"CASE WHEN {_is_json(where.media_type)} THEN {value} ELSE CAST({text} AS VARIANT) END"
+
+
+def plain_body(where: Root) -> str:
+    """The SQL of an event's payload as it is, where that is plain JSON text; NULL elsewhere (see `jsontext.is_plain`)."""
+    text = _uncollated(where)
+    plain = is_plain(text) if where.media_type is None else f"({_is_json(where.media_type)}) AND {is_plain(text)}"
+    return f"CASE WHEN {plain} THEN {text} END"
+
+
+def _uncollated(where: Root) -> str:
+    text = where.column.text
+    return f"collate({text}, 'UTF8_BINARY')" if where.column.type.collated else text
+
+
+def _is_json(media_type: str) -> str:
+    return f"{media_type} IS NULL OR {media_type} = 'application/json' OR rlike({media_type}, {_JSON_MEDIA_TYPE})"
 
 
 def is_bytes(variant: str) -> str:

@@ -19,10 +19,14 @@ _POWERS = tuple(10**scale for scale in range(39))
 class _Texts(list[str]):
     """The texts met so far, and how many parts of lists and objects there may yet be: each takes a byte of its own."""
 
+    __slots__ = ("left",)
     left: int
 
 
-_Read: TypeAlias = Callable[[bytes, int, _Texts], Any]
+_Read: TypeAlias = Callable[[bytes, int, Sequence[str], _Texts], Any]
+"""Reads the value whose first byte is at a place, given the names of fields by number."""
+_Fields: TypeAlias = tuple[Sequence[int], Sequence[int], int]
+"""Of an object the numbers of its names, the offsets of its values, and what these count from."""
 
 
 class UnreadableError(ValueError):
@@ -38,45 +42,56 @@ def decoded(value: bytes, metadata: bytes) -> tuple[Any, bool]:
         UnreadableError: for what JSON does not have, as a date.
         ValueError, IndexError, struct.error: for what is no VARIANT.
     """
-    names = _names(metadata) if len(metadata) <= _SMALL_METADATA else _names.__wrapped__(metadata)
-    texts = _Texts(names)
+    names, nul = _names(metadata) if len(metadata) <= _SMALL_METADATA else _names.__wrapped__(metadata)
+    texts = _Texts()
     texts.left = len(value)
-    found = _value(value, 0, names, texts)
-    return found, "\0" in "".join(texts)
+    found = _READ[value[0]](value, 0, names, texts)
+    return found, nul or "\0" in "".join(texts)
 
 
-def _value(data: bytes, at: int, names: tuple[str, ...], texts: _Texts) -> Any:
-    first = data[at]
-    basic, info = first & 3, first >> 2
-    if basic == SHORT_TEXT:
-        text = _taken(data, at + 1, info).decode()
-        texts.append(text)
-        return text
-    if basic == PRIMITIVE:
-        read = _PRIMITIVES.get(info)
-        if read is None:
-            raise UnreadableError(f"a VARIANT of type {info}")
-        return read(data, at + 1, texts)
-    if basic == OBJECT:
-        keys, offsets, at = _fields(data, at, info)
-        _met(texts, len(keys))
-        found: dict[str, Any] = {}
-        for key, offset in zip(keys, offsets, strict=False):
-            place = at + offset
-            first = data[place]
-            if first & 3 == SHORT_TEXT:  # as above, without a call: most fields are such
-                end = place + 1 + (first >> 2)
-                if end > len(data):
-                    raise UnreadableError("a VARIANT cut short")
-                found[names[key]] = text = data[place + 1 : end].decode()
-                texts.append(text)
-            else:
-                found[names[key]] = _value(data, place, names, texts)
-        return found
+def _small_object(data: bytes, at: int, names: Sequence[str], texts: _Texts) -> dict[str, Any]:
+    """An object in which each number is a byte, as most are."""
+    size = data[at + 1]
+    middle = at + 2 + size
+    end = middle + size + 1
+    if end > len(data):
+        raise UnreadableError("a VARIANT cut short")
+    return _members(data, (data[at + 2 : middle], data[middle:end], end), names, texts)
+
+
+def _object(data: bytes, at: int, names: Sequence[str], texts: _Texts) -> dict[str, Any]:
+    info = data[at] >> 2
+    size, at = _size(data, at + 1, wide=bool(info & 16))
+    keys, at = _numbers(data, at, size, (info >> 2 & 3) + 1)
+    offsets, at = _numbers(data, at, size + 1, (info & 3) + 1)
+    return _members(data, (keys, offsets, at), names, texts)
+
+
+def _members(data: bytes, fields: _Fields, names: Sequence[str], texts: _Texts) -> dict[str, Any]:
+    keys, offsets, at = fields
+    _met(texts, len(keys))
+    found: dict[str, Any] = {}
+    for key, offset in zip(keys, offsets, strict=False):
+        place = at + offset
+        first = data[place]
+        if first & 3 == SHORT_TEXT:  # as `_short_text`, without a call: most fields are such
+            end = place + 1 + (first >> 2)
+            if end > len(data):
+                raise UnreadableError("a VARIANT cut short")
+            found[names[key]] = text = data[place + 1 : end].decode()
+            texts.append(text)
+        else:
+            found[names[key]] = _READ[first](data, place, names, texts)
+    return found
+
+
+def _array(data: bytes, at: int, names: Sequence[str], texts: _Texts) -> list[Any]:
+    info = data[at] >> 2
     size, at = _size(data, at + 1, wide=bool(info & 4))
     offsets, at = _numbers(data, at, size + 1, (info & 3) + 1)
     _met(texts, size)
-    return [_value(data, at + offsets[i], names, texts) for i in range(size)]
+    places = [at + offsets[i] for i in range(size)]
+    return [_READ[data[place]](data, place, names, texts) for place in places]
 
 
 def _met(texts: _Texts, parts: int) -> None:
@@ -85,48 +100,44 @@ def _met(texts: _Texts, parts: int) -> None:
         raise UnreadableError("a VARIANT that holds one value more than once")
 
 
-def _fields(data: bytes, at: int, info: int) -> tuple[Sequence[int], Sequence[int], int]:
-    """Of an object the numbers of its names, the offsets of its values, and what these count from."""
-    if not info:  # each number is a byte
-        size = data[at + 1]
-        middle, end = at + 2 + size, at + 3 + 2 * size
-        if end > len(data):
-            raise UnreadableError("a VARIANT cut short")
-        return data[at + 2 : middle], data[middle:end], end
-    size, at = _size(data, at + 1, wide=bool(info & 16))
-    keys, at = _numbers(data, at, size, (info >> 2 & 3) + 1)
-    offsets, at = _numbers(data, at, size + 1, (info & 3) + 1)
-    return keys, offsets, at
-
-
 def _number(form: str) -> _Read:
     unpack = struct.Struct(form).unpack_from
-    return lambda data, at, _: unpack(data, at)[0] + 0.0
+    return lambda data, at, _, __: unpack(data, at + 1)[0] + 0.0
 
 
 def _decimal(form: str) -> _Read:
     unpack = struct.Struct(form).unpack_from
 
-    def read(data: bytes, at: int, _: _Texts) -> Any:
-        scale, unscaled = unpack(data, at)
+    def read(data: bytes, at: int, _: Sequence[str], __: _Texts) -> Any:
+        scale, unscaled = unpack(data, at + 1)
         return unscaled / _POWERS[scale]  # one division of ints: rounded once
 
     return read
 
 
-def _long_decimal(data: bytes, at: int, _: _Texts) -> Any:
-    return int.from_bytes(_taken(data, at + 1, 16), "little", signed=True) / _POWERS[data[at]]
+def _long_decimal(data: bytes, at: int, *_: object) -> Any:
+    return int.from_bytes(_taken(data, at + 2, 16), "little", signed=True) / _POWERS[data[at + 1]]
 
 
-def _bytes(data: bytes, at: int, _: _Texts) -> bytes:
-    size, at = _size(data, at, wide=True)
+def _bytes(data: bytes, at: int, *_: object) -> bytes:
+    size, at = _size(data, at + 1, wide=True)
     return _taken(data, at, size)
 
 
-def _text(data: bytes, at: int, texts: _Texts) -> str:
-    text = _bytes(data, at, texts).decode()
+def _short_text(data: bytes, at: int, _: Sequence[str], texts: _Texts) -> str:
+    text = _taken(data, at + 1, data[at] >> 2).decode()
     texts.append(text)
     return text
+
+
+def _text(data: bytes, at: int, _: Sequence[str], texts: _Texts) -> str:
+    text = _bytes(data, at).decode()
+    texts.append(text)
+    return text
+
+
+def _unreadable(data: bytes, at: int, *_: object) -> None:
+    raise UnreadableError(f"a VARIANT of type {data[at] >> 2}")
 
 
 _PRIMITIVES: Mapping[int, _Read] = {
@@ -146,6 +157,23 @@ _PRIMITIVES: Mapping[int, _Read] = {
     16: _text,
 }
 """By the format's numbers of primitive types, those that CEL has."""
+
+
+def _reader(first: int) -> _Read:
+    basic, info = first & 3, first >> 2
+    match basic:
+        case _ if basic == PRIMITIVE:
+            return _PRIMITIVES.get(info, _unreadable)
+        case _ if basic == SHORT_TEXT:
+            return _short_text
+        case _ if basic == ARRAY:
+            return _array
+        case _:
+            return _object if info else _small_object
+
+
+_READ: Sequence[_Read] = [_reader(first) for first in range(256)]
+"""What reads a value, by its first byte."""
 
 
 def _taken(data: bytes, at: int, size: int) -> bytes:
@@ -173,9 +201,10 @@ def _numbers(data: bytes, at: int, count: int, width: int) -> tuple[Sequence[int
 
 
 @lru_cache(maxsize=512)
-def _names(metadata: bytes) -> tuple[str, ...]:
-    """The names of fields, by number. The events of a stream share few sets of them."""
+def _names(metadata: bytes) -> tuple[tuple[str, ...], bool]:
+    """The names of fields, by number, and whether one holds a NUL character. The events of a stream share few sets."""
     width = (metadata[0] >> 6) + 1
     count = int.from_bytes(metadata[1 : 1 + width], "little")
     ends, at = _numbers(metadata, 1 + width, count + 1, width)
-    return tuple(_taken(metadata, at + ends[i], ends[i + 1] - ends[i]).decode() for i in range(count))
+    names = tuple(_taken(metadata, at + ends[i], ends[i + 1] - ends[i]).decode() for i in range(count))
+    return names, "\0" in "".join(names)

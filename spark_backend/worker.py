@@ -12,20 +12,24 @@ from importlib import metadata
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 from pyspark.sql import Column
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import pandas_udf
 
 
 def worker_column(make: Callable[..., Any], given: Sequence[Any], columns: Sequence[Column], returns: str) -> Column:
-    """The column that `make(*given)` computes of Arrow batches of `columns`, as Series, in the workers.
+    """The column that `make(*given)` computes of Arrow batches of `columns` in the workers.
 
-    `make` is a function of a module. What it makes returns a Series of the type `returns`; a DataFrame where that
-    names fields. A worker without tricel, what it imports, or the engine fails the query with a RuntimeError that names
+    `make` is a function of a module. What it makes is a `batches.Evaluate`, and returns an array of the type `returns`.
+    A worker without tricel, what it imports, or the engine fails the query with a RuntimeError that names
     what is missing, the host and the remedy; so does one with another release of tricel.
     """
     evaluate = _self_contained(pickle.dumps((make, tuple(given))), _release())
-    if " " in returns:
-        evaluate.__annotations__["return"] = "pd.DataFrame"
+    if hasattr(F, "arrow_udf"):
+        evaluate.__annotations__ = {"columns": pa.Array, "return": pa.Array}
+        return F.arrow_udf(evaluate, returns)(*columns)  # type: ignore[no-any-return]
+    evaluate.__annotations__ = {"columns": pd.Series, "return": pd.DataFrame if " " in returns else pd.Series}
     return pandas_udf(evaluate, returns)(*columns)  # type: ignore[call-overload, no-any-return]
 
 
@@ -69,13 +73,17 @@ def _self_contained(payload: bytes, release: str) -> Callable[..., Any]:
             make, given = pickle.loads(payload)
         except AttributeError as e:
             raise refusal(f"has another tricel than the driver ({e})", "release") from None
-        found = make(*given)
+        from tricel.spark_backend.batches import answered
+
+        evaluate = make(*given)
         if not gc.get_freeze_count():
             # Spark's worker collects garbage after each task, which takes 45 ms where it looks at all that was imported.
             gc.freeze()
-        return found
+            # And Python itself at each 700 values that were made and are still there, as those of a batch are.
+            gc.set_threshold(50_000, *gc.get_threshold()[1:])
+        return lambda *columns: answered(evaluate, columns)
 
-    def evaluate(*columns: pd.Series) -> pd.Series:
+    def evaluate(*columns):  # type: ignore[no-untyped-def]
         try:
             if not made:
                 made.append(load())

@@ -296,8 +296,8 @@ class _Lot:
     values: str
     expression: Any
 
-    def __call__(self, values: Sequence[Any]) -> list[Any] | None:
-        """The results; None where there is an error in any."""
+    def __call__(self, values: Sequence[Any]) -> list[bool] | None:
+        """The outcomes; None where there is an error in any."""
         try:
             found = self.expression.eval(data={self.values: values}).plain_value()
         except RuntimeError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import Any, Protocol, TypeAlias
 
@@ -29,8 +29,8 @@ class Lot(Protocol):
         """The variables that it reads."""
         ...
 
-    def __call__(self, values: Sequence[Any]) -> list[Any] | None:
-        """The results, for the values of all names for the first event, for the second, and so on.
+    def __call__(self, values: Sequence[Any]) -> list[bool] | None:
+        """The outcomes, for the values of all names for the first event, for the second, and so on.
 
         None where one of the events has no result, and none of the others' is known.
         """
@@ -50,18 +50,12 @@ class Lots:
 
     def __call__(self, given: Sequence[Activation], fit: Sequence[bool | None]) -> list[bool | None]:
         """Each event's outcome, None for an error. `fit` says which may be given to every engine."""
-        found: list[bool | None] = [None] * len(given)
-        left: set[int] | range = range(len(given))
         lot = self._worthwhile(len(given))
-        if lot is not None:
-            left = set(left)
-            for numbers, outcomes in self._together(lot, given, fit):
-                left.difference_update(numbers)
-                for i, outcome in zip(numbers, outcomes, strict=True):
-                    found[i] = outcome if isinstance(outcome, bool) else None
-        for i in left:
-            found[i] = self._outcome(given[i], fit[i])
-        return found
+        together = {} if lot is None else self._together(lot, given, fit)
+        return [
+            together[i] if i in together else self._outcome(g, f)
+            for i, (g, f) in enumerate(zip(given, fit, strict=True))
+        ]
 
     def _outcome(self, given: Activation, fit: bool | None) -> bool | None:
         outcome = self._alone(given, fit)
@@ -87,24 +81,24 @@ class Lots:
             together.append(perf_counter() - middle)
         return min(together) < min(alone)
 
-    def _together(
-        self, lot: Lot, given: Sequence[Activation], fit: Sequence[bool | None]
-    ) -> Iterator[tuple[list[int], list[Any]]]:
-        """The results of lots that have some, with the events' numbers, as long as not a quarter of the lots fail."""
-        names = lot.names
-        ready = [i for i, g in enumerate(given) if fit[i] and all(name in g for name in names)]
+    def _together(self, lot: Lot, given: Sequence[Activation], fit: Sequence[bool | None]) -> Mapping[int, bool]:
+        """The outcomes, by the events' numbers, of lots that have some, as long as not a quarter of the lots fail."""
+        found: dict[int, bool] = {}
+        names, wanted = lot.names, frozenset(lot.names)
+        ready = [i for i, g in enumerate(given) if fit[i] and g.keys() >= wanted]
         if not self._timed and len(ready) >= SIZE:
             self._timed = True
             if not self._is_sooner(lot, [given[i] for i in ready[: SIZE * _TIMED]]):
                 self._lot = None
-                return
+                return found
         failed = 0
         for tried, start in enumerate(range(0, len(ready) - SIZE + 1, SIZE), 1):
             numbers = ready[start : start + SIZE]
             results = lot([given[i][name] for i in numbers for name in names])
             if results is not None:
-                yield numbers, results
+                found.update(zip(numbers, results, strict=True))
                 continue
             failed += 1
             if tried >= _TRIED and failed * 4 > tried:
-                return
+                break
+        return found

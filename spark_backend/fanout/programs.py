@@ -13,12 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
-import pandas as pd
+import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from ..activation import Form, Input, Runner, Task
-from ..fallback import Columns, each_row, inputs_of
+from ..batches import Evaluate, those_with
+from ..fallback import Columns, each_row
+from ..inputs import inputs_of
 from ..jobs import Residual, refused, residual_of
 from ..lowered import CompiledFilter, around
 from ..reasons import NotNative
@@ -160,17 +162,18 @@ def _positions(reading: _Reading, widths: Mapping[str, int]) -> tuple[tuple[Inpu
         others = reading.others(type_)
         inputs += others
         positions += range(begin, begin + len(others))
-    return tuple(replace(i, sql="") for i in inputs), tuple(positions)
+    return tuple(i.bare for i in inputs), tuple(positions)
 
 
-def _evaluator(tasks: tuple[Task, ...]) -> Callable[..., Any]:
+def _evaluator(tasks: tuple[Task, ...]) -> Evaluate:
     made: dict[int, Callable[[Columns, int], list[bool | None]]] = {}
 
-    def evaluate(texts: pd.Series, *others: pd.Series) -> pd.Series:
-        errs = texts.notna().to_numpy(copy=True)
-        holds, asked = ~errs, errs.nonzero()[0]
+    def evaluate(texts: pa.Array, *others: pa.Array) -> pa.Array:
+        holds = texts.is_null().to_numpy(zero_copy_only=False)
+        errs = ~holds
         rows: dict[str, list[tuple[Any, ...]]] = defaultdict(list)
-        for i, text, *rest in zip(asked.tolist(), *(c.to_numpy()[asked] for c in (texts, *others)), strict=True):
+        asked, values = those_with(texts, *others)
+        for i, text, *rest in zip(asked, *values, strict=True):
             program, *row = json.loads(text)
             rows[program].append((i, *row, *rest))
         for program, having in rows.items():
@@ -181,7 +184,7 @@ def _evaluator(tasks: tuple[Task, ...]) -> Callable[..., Any]:
             outcomes = each_row(columns or [places], made[number], once=False)
             for i, outcome in zip(places, outcomes, strict=True):
                 holds[i], errs[i] = outcome is True, outcome is None
-        return pd.Series(pd.arrays.BooleanArray(holds, errs))
+        return pa.array(holds, mask=errs)
 
     return evaluate
 

@@ -15,9 +15,10 @@ pytest.importorskip("pyspark")
 from event_lines import CASES, deep, event
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import VariantVal
-from tricel.spark_backend.envelope import Event, Malformed, is_blank, plain, read_event, read_json, time_text
+from tricel.spark_backend.envelope import Event, Malformed, is_blank, read_event, time_text
 from tricel.spark_backend.events import read_events
 from tricel.spark_backend.frames import takes_unpaired_surrogates
+from tricel.spark_backend.jsonvalues import plain, read_json
 from tricel.spark_backend.malformed import OPTIONAL, REQUIRED
 from tricel.spark_backend.variants import decoded
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import VariantVal
 from tricel.compiler import Source, parse
 from tricel.compiler.celtypes import DYN
 from tricel.spark_backend import column, where
@@ -419,7 +418,7 @@ def test_payloads_are_read_as_deep_as_spark_reads_them(levels: int) -> None:
         nested = bytes([3 | 3 << 2, 1]) + struct.pack("<II", 0, len(nested)) + nested
     texts, variants = (Reader((Input(form, "data", ""),), attributes=False) for form in (Form.JSON, Form.VARIANT))
     (found,), _ = texts.each([["[" * levels + "null" + "]" * levels]], 1)
-    (again,), _ = variants.each([[VariantVal(nested, metadata)]], 1)
+    (again,), _ = variants.each([[(nested, metadata)]], 1)
     for given in (found, again):
         assert given is not None
         value = given["data"]

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from tricel.spark_backend.activation import Form, Input, Reader
+from tricel.spark_backend.activation import Form
 from tricel.spark_backend.columns import with_outcomes
 from tricel.spark_backend.engines import OWN_ENGINE, Program
-from tricel.spark_backend.envelope import plain, read_json
 from tricel.spark_backend.frames import layout_of
 from tricel.spark_backend.jobs import residual_of
+from tricel.spark_backend.jsonvalues import plain, read_json
 from tricel.spark_backend.lowered import CompiledFilter, lower_filter
 
 from tricel import compile_filter
@@ -114,9 +114,3 @@ def test_keys_travel_where_nothing_else_is_read(text: str) -> None:
     compiled = unlowered(text, compile_filter("true").layout)
     kinds = {i.kind for i in residual_of(compiled, [c.expr for c in compiled.conjuncts]).values}
     assert (text in KEYS_ALONE) == (Form.KEYS in kinds)
-
-
-def test_rows_are_told_to_be_the_same_where_no_value_but_text_travels() -> None:
-    read = Reader([Input(kind, "d", "") for kind in (Form.KEYS, Form.VARIANT)], attributes=False)
-    assert read.comparable([['["a"]', '["b"]'], [None, None]])
-    assert not read.comparable([['["a"]', None], [None, object()]])

@@ -1,0 +1,142 @@
+"""A payload that travels as it is, instead of what Spark makes of it, is the same value to the engine."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import VariantVal
+from tricel.spark_backend import where
+from tricel.spark_backend.activation import Activation, Input, Reader
+from tricel.spark_backend.frames import layout_of
+from tricel.spark_backend.inputs import payload_inputs
+from tricel.spark_backend.jsontext import KEEPS_LAST
+
+from tricel import compile_filter
+
+SEEDS = (
+    '{"a":1,"b":[true,false,null],"c":{"d":"x"}}',
+    ' { "a" : -0.0 , "b" : [ 1.5e3, -0 ] } ',
+    '[{"a":"\\n\\t\\"\\\\\\/\\b\\f\\r"},["é","😀",""],12345678901234567890]',
+    '{"a":"Infinity","b":1e400,"c":-1e400,"d":0.1,"e":4.9e-324,"f":2.2250738585072011e-308}',
+    '{"\\u0061":1,"b":"\\ud83d\\ude00","c":"\\u0000"}',
+    '"text" 1',
+    "{}",
+)
+PARTS = (
+    '"',
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\\",
+    "\\u",
+    " ",
+    "\n",
+    "\x0b",
+    "\xa0",
+    "\ufeff",
+    "\0",
+    "\x7f",
+    "0",
+    "1",
+    ".",
+    "-",
+    "+",
+)
+PARTS += (
+    "e",
+    "E5",
+    "null",
+    "true",
+    "NaN",
+    "Infinity",
+    '"a":1',
+    '"a":2,',
+    "'",
+    "/*x*/",
+    "//",
+    "#",
+    "\u2028",
+    "\ud7ff",
+    "01",
+    "1_0",
+)
+
+
+def _long() -> Iterator[str]:
+    """Texts on both sides of what Spark's parser bounds, and of what may travel as it is."""
+    for n in (*range(890, 912), *range(990, 1010)):
+        yield from (f"[{'1' * n}]", f"[0.{'1' * n}]", f"[1e-{'0' * n}1]", f"[-{'9' * (n - 5)}.5E+3]")
+        yield f'{{"{"k" * n}":1}}'
+    for n in (499, 500, 501, 998, 999, 1_000, 1_001, 3_000, 20_000):
+        yield from ("[" * n + "]" * n, '{"a":' * n + "1" + "}" * n, '[{"a":' * (n // 2) + "1" + "}]" * (n // 2))
+        yield "[" + ",".join(["[]"] * n) + "]"
+    for n in range(49_980, 50_003):
+        yield from (f'{{"{"k" * n}":1}}', f'["{"x" * n}"]', f'["{"é" * (n // 2)}"]')
+
+
+def _mutated(count: int) -> Iterator[str]:
+    rng = random.Random(20)
+    for _ in range(count):
+        text = rng.choice(SEEDS)
+        for _ in range(rng.choice((1, 1, 2, 3))):
+            at = rng.randrange(len(text) + 1)
+            text = text[:at] + rng.choice((*PARTS, "")) + text[at + rng.choice((0, 0, 1, 2, 5)) :]
+        yield text
+
+
+def _read(inputs: tuple[Input, ...], rows: list[list[object]]) -> list[tuple[Activation | None, bool]]:
+    read = Reader(inputs, attributes=False)
+    columns = [[_travelled(value) for value in column] for column in zip(*rows, strict=True)]
+    return list(zip(*read.each(columns, len(rows)), strict=True))
+
+
+def _shown(outcome: tuple[Activation | None, bool]) -> str:
+    return json.dumps(outcome, sort_keys=True)  # a map has no order
+
+
+def _travelled(value: object) -> object:
+    return (bytes(value.value), bytes(value.metadata)) if isinstance(value, VariantVal) else value
+
+
+@pytest.mark.parametrize("media", [None, "application/json", "text/plain", "application/x+json; charset=utf-8"])
+def test_python_reads_it_as_spark_does(spark: SparkSession, media: str | None) -> None:
+    """Whatever is wrong with the text, and whatever follows it: the values are the same, and so is whether there is one."""
+    texts = [*SEEDS, *_long(), *_mutated(4_000)] if media is None else list(SEEDS)
+    frame = spark.createDataFrame([(t, media) for t in texts], "data string, datacontenttype string")
+    layout = layout_of(frame)
+    travelling = payload_inputs("data", layout.roots["data"], layout.quirks)
+    parsed = tuple(Input(i.kind, i.key, i.sql) for i in travelling)
+    found = frame.select(
+        "data", *(F.expr(i.travels) for i in (*travelling, *parsed)), F.expr(travelling[0].plain)
+    ).collect()
+    ours, theirs = (_read(travelling, [list(r[begin : begin + 2]) for r in found]) for begin in (1, 3))
+    assert [(r[0][:80], a, b) for r, a, b in zip(found, ours, theirs, strict=True) if _shown(a) != _shown(b)] == []
+    plain = sum(r[5] is not None for r in found)
+    assert (plain > 1_000) if media is None else (plain > 0) is ("json" in media)
+
+
+def test_bytes_that_are_no_text_do_not_travel(spark: SparkSession) -> None:
+    frame = spark.sql("""SELECT CAST(concat(X'7B2261223A22', X'FF', X'227D') AS STRING) AS data""")
+    layout = layout_of(frame)
+    plain = payload_inputs("data", layout.roots["data"], layout.quirks)[0].plain
+    assert frame.select(F.expr(plain)).collect()[0][0] is None
+
+
+@pytest.mark.parametrize(("keeps_last", "expected"), [("false", 0), ("true", 1)])
+def test_equal_keys_are_what_the_session_makes_of_them(spark: SparkSession, keeps_last: str, expected: int) -> None:
+    before = spark.conf.get(KEEPS_LAST)
+    spark.conf.set(KEEPS_LAST, keeps_last)
+    try:
+        frame = spark.createDataFrame([('{"a": 1, "b": {"c": 1, "c": 2}}',)], "data string")
+        kept = where(frame, compile_filter('data.exists(k, strings.quote(k) == "\\"b\\"" && data[k].c == 2.0)'))
+        assert expected == kept.count()
+    finally:
+        spark.conf.set(KEEPS_LAST, str(before))
