@@ -50,7 +50,7 @@ class Input:
     """One value that travels: how, the name it has in CEL, its SQL, and for a typed column its type.
 
     `attribute`: the name is that of an attribute of `ce`, not of a variable. `plain`: the SQL of the JSON text that was
-    parsed to the value, NULL where it must not travel in its place.
+    parsed to the value, NULL where it must not travel in its place. Such a text tells infinity.
     """
 
     kind: Form
@@ -82,8 +82,6 @@ class Input:
         match self.kind:
             case Form.JSON | Form.KEYS:
                 return f"coalesce({self.plain}, to_json({self.sql}))" if self.plain else f"to_json({self.sql})"
-            case Form.INFINITE if self.plain:
-                return self.where_infinite(replace(self, kind=Form.JSON).travels)
             case Form.INFINITE:
                 whole = replace(self, sql="x").where_infinite("to_json(x)")
                 return f"get(transform(array({self.sql}), x -> {whole}), 0)"

@@ -58,11 +58,12 @@ def lost(type_: CelType) -> str:
     return next((why for part in t.parts(type_) if (why := lost(part))), "")
 
 
-def payload_inputs(name: str, where: Root, quirks: Quirks) -> tuple[Input, Input]:
+def payload_inputs(name: str, where: Root, quirks: Quirks) -> tuple[Input, ...]:
     """What travels under a name for a payload that is JSON text."""
     body = body_text(where, checked=quirks.takes_unpaired_surrogates)
-    plain = "" if quirks.keeps_last else plain_body(where)
-    return Input(Form.JSON, name, body, plain=plain), Input(Form.INFINITE, name, body, plain=plain)
+    if quirks.keeps_last:
+        return Input(Form.JSON, name, body), Input(Form.INFINITE, name, body)
+    return (Input(Form.JSON, name, body, plain=plain_body(where, body)),)
 
 
 def _payload(root: str, layout: Layout) -> list[Input]:

@@ -21,6 +21,8 @@ _BACKSLASH, _BLANKS = text_literal("\\\\"), text_literal("  ")
 _HIGH, _LOW = "\\\\u[dD][89abAB][0-9a-fA-F]{2}", "\\\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 # Only where no escaped backslash is left; looking around by a fixed width, it takes linear time and no stack.
 _UNPAIRED = text_literal(f"{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}")
+# Fewer than 200 digits before an exponent of two: below 1e300.
+_LARGE_NUMBER = text_literal("[0-9][eE][+]?[0-9]{3}|[0-9]{200}")
 _LONG_NUMBER = text_literal(f"[0-9.eE+-]{{{MAX_DIGITS - 100}}}")
 
 
@@ -50,3 +52,13 @@ def is_plain(text: str) -> str:
         f" AND NOT contains({text}, {_ESCAPE}) AND NOT contains({text}, {INFINITY})"
         f" AND (octet_length({text}) < {MAX_DIGITS} OR NOT rlike({text}, {_LONG_NUMBER}))"
     )
+
+
+def may_be_infinite(text: str) -> str:
+    """The SQL condition that JSON text may hold a number too large for a double: a cheap one that is seldom true."""
+    return f"rlike({text}, {_LARGE_NUMBER})"
+
+
+def marked(text: str) -> str:
+    """The SQL of JSON text that is not plain, so that `jsonvalues.read_plain` can tell it."""
+    return f"concat(' ', make_valid_utf8({text}))"

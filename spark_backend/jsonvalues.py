@@ -43,11 +43,14 @@ def read_json(text: str, depth: int = MAX_DEPTH, *, trailing: bool = False) -> A
 def read_plain(text: str) -> Any:
     """A JSON value as `read_json` has it, sooner: of text that Spark wrote, or that is plain (see `jsontext.is_plain`).
 
-    Its numbers are of the type `float` and no other. What follows the value is ignored.
+    Its numbers are of the type `float` and no other. What follows the value is ignored. Text after a blank is any that
+    Spark's parser takes (see `jsontext.marked`).
 
     Raises:
         ValueError: for what is not JSON.
     """
+    if text.startswith(" "):
+        return plain(read_json(text, trailing=True))
     if len(text) > 2 * MAX_DEPTH and text.count("[") + text.count("{") > MAX_DEPTH:
         _check_depth(text, MAX_DEPTH)
     return (_DECODE_ZEROS if "-0" in text else _DECODE)(text)[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tricel.compiler import celtypes as t
 
-from .jsontext import is_plain, parsed
+from .jsontext import INFINITY, is_plain, marked, may_be_infinite, parsed
 from .layout import Root
 from .reasons import NotNative
 from .sparktypes import SparkType, cel_type
@@ -39,11 +39,16 @@ def body_text(where: Root, *, checked: bool = False) -> str:
     return f"CASE WHEN {_is_json(where.media_type)} THEN {value} ELSE CAST({text} AS VARIANT) END"
 
 
-def plain_body(where: Root) -> str:
-    """The SQL of an event's payload as it is, where that is plain JSON text; NULL elsewhere (see `jsontext.is_plain`)."""
+def plain_body(where: Root, body: str) -> str:
+    """The SQL of an event's payload as it is, where Python reads that as Spark does; NULL elsewhere.
+
+    That is plain JSON text (see `jsontext.is_plain`), and after a blank any whose value, the SQL `body`, may hold
+    infinity, which Spark would write as it writes a text.
+    """
     text = _uncollated(where)
-    plain = is_plain(text) if where.media_type is None else f"({_is_json(where.media_type)}) AND {is_plain(text)}"
-    return f"CASE WHEN {plain} THEN {text} END"
+    infinite = f"{may_be_infinite(text)} AND contains(to_json({body}), {INFINITY})"
+    plain = f"CASE WHEN {is_plain(text)} THEN {text} WHEN {infinite} THEN {marked(text)} END"
+    return plain if where.media_type is None else f"CASE WHEN {_is_json(where.media_type)} THEN {plain} END"
 
 
 def _uncollated(where: Root) -> str:

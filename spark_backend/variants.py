@@ -25,8 +25,6 @@ class _Texts(list[str]):
 
 _Read: TypeAlias = Callable[[bytes, int, Sequence[str], _Texts], Any]
 """Reads the value whose first byte is at a place, given the names of fields by number."""
-_Fields: TypeAlias = tuple[Sequence[int], Sequence[int], int]
-"""Of an object the numbers of its names, the offsets of its values, and what these count from."""
 
 
 class UnreadableError(ValueError):
@@ -51,12 +49,24 @@ def decoded(value: bytes, metadata: bytes) -> tuple[Any, bool]:
 
 def _small_object(data: bytes, at: int, names: Sequence[str], texts: _Texts) -> dict[str, Any]:
     """An object in which each number is a byte, as most are."""
-    size = data[at + 1]
-    middle = at + 2 + size
-    end = middle + size + 1
+    middle = at + 2 + data[at + 1]
+    end = middle + data[at + 1] + 1
     if end > len(data):
         raise UnreadableError("a VARIANT cut short")
-    return _members(data, (data[at + 2 : middle], data[middle:end], end), names, texts)
+    _met(texts, data[at + 1])
+    found: dict[str, Any] = {}
+    for key, offset in zip(data[at + 2 : middle], data[middle:end], strict=False):
+        place = end + offset
+        first = data[place]
+        if first & 3 == SHORT_TEXT:  # as `_short_text`, without a call: most fields are such
+            beyond = place + 1 + (first >> 2)
+            if beyond > len(data):
+                raise UnreadableError("a VARIANT cut short")
+            found[names[key]] = text = data[place + 1 : beyond].decode()
+            texts.append(text)
+        else:
+            found[names[key]] = _READ[first](data, place, names, texts)
+    return found
 
 
 def _object(data: bytes, at: int, names: Sequence[str], texts: _Texts) -> dict[str, Any]:
@@ -64,25 +74,9 @@ def _object(data: bytes, at: int, names: Sequence[str], texts: _Texts) -> dict[s
     size, at = _size(data, at + 1, wide=bool(info & 16))
     keys, at = _numbers(data, at, size, (info >> 2 & 3) + 1)
     offsets, at = _numbers(data, at, size + 1, (info & 3) + 1)
-    return _members(data, (keys, offsets, at), names, texts)
-
-
-def _members(data: bytes, fields: _Fields, names: Sequence[str], texts: _Texts) -> dict[str, Any]:
-    keys, offsets, at = fields
-    _met(texts, len(keys))
-    found: dict[str, Any] = {}
-    for key, offset in zip(keys, offsets, strict=False):
-        place = at + offset
-        first = data[place]
-        if first & 3 == SHORT_TEXT:  # as `_short_text`, without a call: most fields are such
-            end = place + 1 + (first >> 2)
-            if end > len(data):
-                raise UnreadableError("a VARIANT cut short")
-            found[names[key]] = text = data[place + 1 : end].decode()
-            texts.append(text)
-        else:
-            found[names[key]] = _READ[first](data, place, names, texts)
-    return found
+    _met(texts, size)
+    fields = zip(keys, offsets, strict=False)
+    return {names[key]: _READ[data[at + o]](data, at + o, names, texts) for key, o in fields}
 
 
 def _array(data: bytes, at: int, names: Sequence[str], texts: _Texts) -> list[Any]:
