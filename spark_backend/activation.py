@@ -20,7 +20,7 @@ from .engines import Program
 from .engines.cel_expr import MAX_DATA_DEPTH, unfit
 from .envelope import time_text, with_json
 from .jsontext import INFINITY
-from .jsonvalues import allow_nesting, read_plain
+from .jsonvalues import allow_nesting, read_payload, read_written
 from .variants import UnreadableError, decoded
 
 _JSON_OPTIONS = "map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
@@ -38,7 +38,8 @@ class Form(StrEnum):
     TIME_TEXT = "an instant's text, of RFC 3339 or not"
     BINARY = "bytes"
     EXTENSIONS = "a map of attributes"
-    JSON = "JSON text"
+    JSON = "JSON text that Spark wrote"
+    PAYLOAD = "the JSON text of a payload, written by Spark or not"
     KEYS = "JSON text of an object's keys"
     INFINITE = "a VARIANT, only where its JSON text cannot tell infinity from text"
     VARIANT = "a VARIANT"
@@ -49,8 +50,7 @@ class Form(StrEnum):
 class Input:
     """One value that travels: how, the name it has in CEL, its SQL, and for a typed column its type.
 
-    `attribute`: the name is that of an attribute of `ce`, not of a variable. `plain`: the SQL of the JSON text that was
-    parsed to the value, NULL where it must not travel in its place. Such a text tells infinity.
+    `attribute`: the name is that of an attribute of `ce`, not of a variable.
     """
 
     kind: Form
@@ -58,12 +58,11 @@ class Input:
     sql: str
     type: CelType = t.STRING
     attribute: bool = False
-    plain: str = ""
 
     @property
     def bare(self) -> Input:
         """The same without SQL, for the workers."""
-        return replace(self, sql="", plain="")
+        return replace(self, sql="")
 
     @property
     def field(self) -> str:
@@ -81,7 +80,7 @@ class Input:
         """The SQL of the column that travels."""
         match self.kind:
             case Form.JSON | Form.KEYS:
-                return f"coalesce({self.plain}, to_json({self.sql}))" if self.plain else f"to_json({self.sql})"
+                return f"to_json({self.sql})"
             case Form.INFINITE:
                 whole = replace(self, sql="x").where_infinite("to_json(x)")
                 return f"get(transform(array({self.sql}), x -> {whole}), 0)"
@@ -249,12 +248,13 @@ def _putter(wanted: Input) -> Put:
                 into.update(entries)
                 return not any("\0" in k or "\0" in v for k, v in entries.items())
 
-        case Form.JSON:
+        case Form.JSON | Form.PAYLOAD:
+            read = read_written if wanted.kind is Form.JSON else read_payload
 
             def put(value: Any, into: dict[str, Any]) -> bool:
                 try:
-                    into[key] = found = read_plain(value)
-                except ValueError:  # no JSON to Spark, either
+                    into[key] = found = read(value)
+                except ValueError:  # a payload that is no JSON to Spark, either
                     return True
                 shallow = len(value) <= 2 * MAX_DATA_DEPTH or value.count("[") + value.count("{") <= MAX_DATA_DEPTH
                 return (shallow and "\\u0000" not in value) or not unfit(found)

@@ -25,7 +25,7 @@ def layout_of(df: DataFrame, environment: Environment = CLOUD_EVENT) -> Layout:
     quirks = Quirks(
         takes_unpaired_surrogates(spark),
         loses_nested_lambdas=release(spark) < _NESTED_LAMBDAS,
-        keeps_last=_is_on(spark, KEEPS_LAST, otherwise=False),
+        keeps_last=_is_on(spark, KEEPS_LAST),
     )
     return recognise(df.schema, environment, quirks)
 
@@ -42,12 +42,12 @@ def is_classic(spark: SparkSession) -> bool:
 
 def takes_unpaired_surrogates(spark: SparkSession) -> bool:
     """Whether the session's JSON parser takes an unpaired surrogate escape, which is no text (see `jsontext`)."""
-    return not _is_on(spark, VALIDATES, otherwise=False)
+    return not _is_on(spark, VALIDATES)
 
 
-def _is_on(spark: SparkSession, setting: str, *, otherwise: bool) -> bool:
-    """Whether a setting is on; `otherwise` in a release without it."""
+def _is_on(spark: SparkSession, setting: str) -> bool:
+    """Whether a setting is on; in a release without it, it is not."""
     try:
         return str(spark.conf.get(setting)).lower() == "true"
     except PySparkException:
-        return otherwise
+        return False

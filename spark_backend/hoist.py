@@ -52,7 +52,7 @@ _TRAVELLING: Mapping[Form, str] = {
     Form.DOUBLE: "CAST({} AS STRING)",
     Form.TIME: "CAST(unix_micros({}) AS STRING)",
 }
-_WHOLE = (Form.JSON, Form.VARIANT)
+_WHOLE = (Form.PAYLOAD, Form.JSON, Form.VARIANT)
 """How what may be an object travels whole."""
 
 
@@ -144,7 +144,7 @@ class _Hoist:
 
     def _named_payload(self, e: Expr, where: Root) -> Expr:
         """A whole payload, which Spark need not parse for it to travel."""
-        name = _name(e, Form.JSON)
+        name = _name(e, Form.PAYLOAD)
         self.inputs.update((given.field, given) for given in payload_inputs(name, where, self.layout.quirks))
         return Ident(name, id=e.id, span=e.span)
 

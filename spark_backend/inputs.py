@@ -15,7 +15,7 @@ from .activation import Form, Input
 from .layout import Held, Layout, Quirks, Root
 from .reasons import NotNative
 from .sparktypes import SINGLE, VARIANT, SparkType, cel_type
-from .stored import body_text, column, plain_body
+from .stored import body_text, column, payload_text
 
 _KEYS = (t.STRING, t.INT, t.BOOL)
 _VARIANTS = SparkType("array", element=VARIANT)
@@ -63,7 +63,7 @@ def payload_inputs(name: str, where: Root, quirks: Quirks) -> tuple[Input, ...]:
     body = body_text(where, checked=quirks.takes_unpaired_surrogates)
     if quirks.keeps_last:
         return Input(Form.JSON, name, body), Input(Form.INFINITE, name, body)
-    return (Input(Form.JSON, name, body, plain=plain_body(where, body)),)
+    return (Input(Form.PAYLOAD, name, payload_text(where, body)),)
 
 
 def _payload(root: str, layout: Layout) -> list[Input]:

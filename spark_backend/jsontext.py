@@ -21,9 +21,10 @@ _BACKSLASH, _BLANKS = text_literal("\\\\"), text_literal("  ")
 _HIGH, _LOW = "\\\\u[dD][89abAB][0-9a-fA-F]{2}", "\\\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 # Only where no escaped backslash is left; looking around by a fixed width, it takes linear time and no stack.
 _UNPAIRED = text_literal(f"{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}")
+# Looking back, they begin nowhere but where a number does, and take linear time.
+_LONG_NUMBER = text_literal(f"(?<![0-9.eE+-])[0-9.eE+-]{{{MAX_DIGITS - 100}}}")
 # Fewer than 200 digits before an exponent of two: below 1e300.
-_LARGE_NUMBER = text_literal("[0-9][eE][+]?[0-9]{3}|[0-9]{200}")
-_LONG_NUMBER = text_literal(f"[0-9.eE+-]{{{MAX_DIGITS - 100}}}")
+_LARGE_NUMBER = text_literal("[0-9][eE][+]?[0-9]{3}|(?<![0-9])[0-9]{200}")
 
 
 def parsed(text: str, *, checked: bool = False) -> str:
@@ -45,7 +46,7 @@ def is_plain(text: str) -> str:
     """The SQL condition that JSON text is plain: Python's parser reads it as Spark's does, and refuses what that refuses.
 
     That is an object or array without `\\u`, none of whose names or numbers is so long that Spark's parser may refuse it.
-    Levels and equal keys are left to be counted (see `jsonvalues.read_plain`). `text` is written often.
+    Levels and equal keys are left to be counted (see `jsonvalues.read_payload`). `text` is written often.
     """
     return (
         f"octet_length({text}) <= {MAX_NAME} AND (startswith({text}, '{{') OR startswith({text}, '[')) AND is_valid_utf8({text})"
@@ -60,5 +61,5 @@ def may_be_infinite(text: str) -> str:
 
 
 def marked(text: str) -> str:
-    """The SQL of JSON text that is not plain, so that `jsonvalues.read_plain` can tell it."""
-    return f"concat(' ', make_valid_utf8({text}))"
+    """The SQL of JSON text that is not plain, so that it can be told; bytes that are no text are read as Java reads them."""
+    return f"concat(' ', decode(encode({text}, 'UTF-16BE'), 'UTF-16BE'))"

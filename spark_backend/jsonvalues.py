@@ -40,11 +40,16 @@ def read_json(text: str, depth: int = MAX_DEPTH, *, trailing: bool = False) -> A
     return value
 
 
-def read_plain(text: str) -> Any:
-    """A JSON value as `read_json` has it, sooner: of text that Spark wrote, or that is plain (see `jsontext.is_plain`).
+def read_written(text: str) -> Any:
+    """A JSON value as `read_json` has it, of text that Spark wrote; its numbers are of the type `float` and no other."""
+    return (_WRITTEN_ZEROS if "-0" in text else _WRITTEN)(text)[0]
 
-    Its numbers are of the type `float` and no other. What follows the value is ignored. Text after a blank is any that
-    Spark's parser takes (see `jsontext.marked`).
+
+def read_payload(text: str) -> Any:
+    """A JSON value as `read_json` has it, of a payload as it travels (see `stored.payload_text`).
+
+    It is plain JSON text, what Spark wrote of some that is not, or after a blank any that Spark's parser takes. Its
+    numbers are of the type `float` and no other. What follows the value is ignored.
 
     Raises:
         ValueError: for what is not JSON.
@@ -53,7 +58,8 @@ def read_plain(text: str) -> Any:
         return plain(read_json(text, trailing=True))
     if len(text) > 2 * MAX_DEPTH and text.count("[") + text.count("{") > MAX_DEPTH:
         _check_depth(text, MAX_DEPTH)
-    return (_DECODE_ZEROS if "-0" in text else _DECODE)(text)[0]
+    may_be_zero = "-0" in text or "e-" in text or "E-" in text
+    return (_PLAIN_ZEROS if may_be_zero else _PLAIN)(text)[0]
 
 
 def allow_nesting() -> None:
@@ -137,11 +143,10 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER = json.JSONDecoder(parse_int=_int, parse_float=_float, parse_constant=_constant, object_pairs_hook=_object)
-_DECODE, _DECODE_ZEROS = (
-    json.JSONDecoder(
-        parse_int=number, parse_float=number, parse_constant=_constant, object_pairs_hook=_members
-    ).raw_decode
-    for number in (float, _double)
+_WRITTEN, _WRITTEN_ZEROS = (json.JSONDecoder(parse_int=n, parse_float=n).raw_decode for n in (float, _double))
+_PLAIN, _PLAIN_ZEROS = (
+    json.JSONDecoder(parse_int=n, parse_float=n, parse_constant=_constant, object_pairs_hook=_members).raw_decode
+    for n in (float, _double)
 )
 
 

@@ -39,16 +39,18 @@ def body_text(where: Root, *, checked: bool = False) -> str:
     return f"CASE WHEN {_is_json(where.media_type)} THEN {value} ELSE CAST({text} AS VARIANT) END"
 
 
-def plain_body(where: Root, body: str) -> str:
-    """The SQL of an event's payload as it is, where Python reads that as Spark does; NULL elsewhere.
+def payload_text(where: Root, body: str) -> str:
+    """The SQL of an event's payload as JSON text, for `jsonvalues.read_payload`. `body` is what `body_text` says.
 
-    That is plain JSON text (see `jsontext.is_plain`), and after a blank any whose value, the SQL `body`, may hold
-    infinity, which Spark would write as it writes a text.
+    It is the text as it is where that is plain (see `jsontext.is_plain`), and after a blank where the value may hold
+    infinity, which Spark would write as it writes a text; elsewhere what Spark writes of what its parser made of it.
     """
-    text = _uncollated(where)
-    infinite = f"{may_be_infinite(text)} AND contains(to_json({body}), {INFINITY})"
-    plain = f"CASE WHEN {is_plain(text)} THEN {text} WHEN {infinite} THEN {marked(text)} END"
-    return plain if where.media_type is None else f"CASE WHEN {_is_json(where.media_type)} THEN {plain} END"
+    text, written = _uncollated(where), f"to_json({body})"
+    infinite = f"{may_be_infinite(text)} AND contains({written}, {INFINITY})"
+    plain = f"CASE WHEN {is_plain(text)} THEN {text} WHEN {infinite} THEN {marked(text)} ELSE {written} END"
+    return (
+        plain if where.media_type is None else f"CASE WHEN {_is_json(where.media_type)} THEN {plain} ELSE {written} END"
+    )
 
 
 def _uncollated(where: Root) -> str:

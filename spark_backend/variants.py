@@ -75,8 +75,12 @@ def _object(data: bytes, at: int, names: Sequence[str], texts: _Texts) -> dict[s
     keys, at = _numbers(data, at, size, (info >> 2 & 3) + 1)
     offsets, at = _numbers(data, at, size + 1, (info & 3) + 1)
     _met(texts, size)
-    fields = zip(keys, offsets, strict=False)
-    return {names[key]: _READ[data[at + o]](data, at + o, names, texts) for key, o in fields}
+    found: dict[str, Any] = {}
+    for key, offset in zip(
+        keys, offsets, strict=False
+    ):  # a comprehension takes a frame of its own, and values are deep
+        found[names[key]] = _READ[data[at + offset]](data, at + offset, names, texts)
+    return found
 
 
 def _array(data: bytes, at: int, names: Sequence[str], texts: _Texts) -> list[Any]:

@@ -7,7 +7,7 @@ import random
 from collections.abc import Iterator, Sequence
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import VariantVal
 from tricel.spark_backend import where
@@ -15,6 +15,7 @@ from tricel.spark_backend.activation import Activation, Form, Input, Reader
 from tricel.spark_backend.frames import layout_of
 from tricel.spark_backend.inputs import payload_inputs
 from tricel.spark_backend.jsontext import KEEPS_LAST
+from tricel.spark_backend.stored import body_text
 
 from tricel import compile_filter
 
@@ -25,6 +26,7 @@ SEEDS = (
     '{"a":"Infinity","b":1e400,"c":-1e400,"d":0.1,"e":4.9e-324,"f":2.2250738585072011e-308}',
     '{"\\u0061":1,"b":"\\ud83d\\ude00","c":"\\u0000"}',
     '{"\\u0061":1e400,"b":[-1E+0309,1e308,"Infinity"],"c":"Infinity\\""} x',
+    '{"a":-1e-400,"b":-4e-325,"c":[-1E-999,1e-400]}',
     "1e999",
     '"text" 1',
     "{}",
@@ -71,29 +73,47 @@ def _travelled(value: object) -> object:
     return (bytes(value.value), bytes(value.metadata)) if isinstance(value, VariantVal) else value
 
 
+def _both(frame: DataFrame) -> list[tuple[str, str, str]]:
+    """Of each payload the text that travels, what it is read as, and what is read of what Spark makes of it."""
+    layout = layout_of(frame)
+    travelling = payload_inputs("data", layout.roots["data"], layout.quirks)
+    parsed = [Input(kind, "data", body_text(layout.roots["data"])) for kind in (Form.JSON, Form.INFINITE)]
+    found = frame.select(*(F.expr(i.travels) for i in (*travelling, *parsed))).collect()
+    ours, theirs = _read(travelling, [list(r[:1]) for r in found]), _read(parsed, [list(r[1:]) for r in found])
+    return [(r[0], _shown(a), _shown(b)) for r, a, b in zip(found, ours, theirs, strict=True)]
+
+
 @pytest.mark.parametrize("media", [None, "application/json", "text/plain", "application/x+json; charset=utf-8"])
 def test_python_reads_it_as_spark_does(spark: SparkSession, media: str | None) -> None:
     """Whatever is wrong with the text, and whatever follows it: the values are the same, and so is whether there is one."""
     texts = [*SEEDS, *_long(), *_mutated(4_000)] if media is None else list(SEEDS)
-    frame = spark.createDataFrame([(t, media) for t in texts], "data string, datacontenttype string")
-    layout = layout_of(frame)
-    travelling = payload_inputs("data", layout.roots["data"], layout.quirks)
-    parsed = [Input(kind, "data", travelling[0].sql) for kind in (Form.JSON, Form.INFINITE)]
-    found = frame.select(
-        "data", *(F.expr(i.travels) for i in (*travelling, *parsed)), F.expr(travelling[0].plain)
-    ).collect()
-    ours = _read(travelling, [list(r[1:2]) for r in found])
-    theirs = _read(parsed, [list(r[2:4]) for r in found])
-    assert [(r[0][:80], a, b) for r, a, b in zip(found, ours, theirs, strict=True) if _shown(a) != _shown(b)] == []
-    plain = sum(r[4] is not None for r in found)
+    found = _both(spark.createDataFrame([(t, media) for t in texts], "data string, datacontenttype string"))
+    assert [(t[:80], a, b) for t, (_, a, b) in zip(texts, found, strict=True) if a != b] == []
+    plain = sum(text == travelled for text, (travelled, _, _) in zip(texts, found, strict=True))
     assert (plain > 1_000) if media is None else (plain > 0) is ("json" in media)
 
 
-def test_bytes_that_are_no_text_do_not_travel(spark: SparkSession) -> None:
-    frame = spark.sql("""SELECT CAST(concat(X'7B2261223A22', X'FF', X'227D') AS STRING) AS data""")
-    layout = layout_of(frame)
-    plain = payload_inputs("data", layout.roots["data"], layout.quirks)[0].plain
-    assert frame.select(F.expr(plain)).collect()[0][0] is None
+def test_bytes_that_are_no_text_are_what_spark_reads(spark: SparkSession) -> None:
+    odd = (
+        b"\xff",
+        b"\xed\xa0\x80",
+        b"\xed\xa0\x80\xed\xb0\x80",
+        b"\xc0\x80",
+        b"\xe2\x82",
+        b"\xf4\x90\x80\x80",
+        b"\xf0\x9f",
+    )
+    rows = [(b'{"s":"' + part + b'","a":' + number + b"}",) for part in odd for number in (b"1", b"1e400")]
+    found = _both(spark.createDataFrame(rows, "raw binary").selectExpr("CAST(raw AS STRING) AS data"))
+    assert [(row, a, b) for row, (_, a, b) in zip(rows, found, strict=True) if a != b] == []
+    assert len(rows) / 2 == sum("Infinity" in a for _, a, _ in found)
+
+
+def test_a_value_made_of_the_deepest_payload_may_be_deeper(spark: SparkSession) -> None:
+    frame = spark.createDataFrame([("[" * 1_000 + "]" * 1_000,)], "data string")
+    assert (
+        1 == where(frame, compile_filter("[data].exists(x, strings.quote(string(size(x))) != '' && x == data)")).count()
+    )
 
 
 @pytest.mark.parametrize(("keeps_last", "expected"), [("false", 0), ("true", 1)])
