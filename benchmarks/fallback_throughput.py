@@ -4,7 +4,8 @@ The rival is a Python UDF as a person writes it: it takes the event's columns, r
 and asks cel-expr-python, which it compiles once in each worker. Both give the same outcomes, which is checked: over
 these events, where no payload is odd, as the rival has none of the guards.
 
-Each row is timed once, after both have judged a few thousand events, which compiles what there is to compile.
+Each row is timed once, after both have judged a few thousand events, which compiles what there is to compile; with
+`--rounds`, by turns.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TypeAlias
 
-from _events import seconds, session_and_folder, write_events
+from _events import compare, seconds, session_and_folder, write_events
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from rich.console import Console
@@ -91,6 +92,8 @@ def main() -> None:
     """Runs every comparison and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--events", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=0, help="medians of so many turns, after one, not the first run")
+    parser.add_argument("--rows", default="", help="only the filters whose row has this in its name")
     arguments = parser.parse_args()
     table = Table(
         "the fallback reads", "events", "tricel events/s", "plain UDF events/s", "times as fast", "kept alike"
@@ -104,7 +107,10 @@ def main() -> None:
                 for part in range(4)
             ]
             for name, text, layout in FILTERS:
-                one(table, name, frames[0][layout], frames[3][layout], arguments.events, text)
+                if arguments.rows in name:
+                    one(table, name, frames[0][layout], frames[3][layout], arguments, text)
+            if arguments.rows:
+                return
             for layout, name in (
                 ("text", "20 patterns on a field of JSON text"),
                 ("variant", "20 patterns on a field of a VARIANT"),
@@ -116,7 +122,7 @@ def main() -> None:
             Console(width=120).print(table)
 
 
-def one(table: Table, name: str, frame: DataFrame, few: DataFrame, events: int, text: str) -> None:
+def one(table: Table, name: str, frame: DataFrame, few: DataFrame, asked: argparse.Namespace, text: str) -> None:
     """A row for one filter."""
     compiled = compile_filter(text)
     if "ArrowEvalPython" not in where(frame, compiled)._jdf.queryExecution().optimizedPlan().toString():
@@ -124,7 +130,10 @@ def one(table: Table, name: str, frame: DataFrame, few: DataFrame, events: int, 
     ours: Query = lambda df: where(df, compiled)  # noqa: E731
     theirs: Query = lambda df: df.where(rival(df, [text])[0])  # noqa: E731
     both = few.select(column(compiled, few).alias("a"), rival(few, [text])[0].alias("b"))
-    add(table, name, events, timed(ours, theirs, frame, few), both.where("NOT a <=> b").count() == 0)
+    took = timed(ours, theirs, frame, few)
+    if asked.rounds:
+        took = compare(lambda: ours(frame), lambda: theirs(frame), asked.rounds)
+    add(table, name, asked.events, took, both.where("NOT a <=> b").count() == 0)
 
 
 def several(table: Table, name: str, frame: DataFrame, few: DataFrame, events: int, theirs: Query) -> None:
