@@ -20,7 +20,7 @@ from .engines import Program
 from .engines.cel_expr import MAX_DATA_DEPTH, unfit
 from .envelope import time_text, with_json
 from .jsontext import INFINITY
-from .jsonvalues import allow_nesting, read_payload, read_written
+from .jsonvalues import allow_nesting, plain, read_payload, read_written
 from .variants import UnreadableError, decoded
 
 _JSON_OPTIONS = "map('timeZone', 'UTC', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
@@ -248,16 +248,20 @@ def _putter(wanted: Input) -> Put:
                 into.update(entries)
                 return not any("\0" in k or "\0" in v for k, v in entries.items())
 
-        case Form.JSON | Form.PAYLOAD:
-            read = read_written if wanted.kind is Form.JSON else read_payload
+        case Form.JSON:
+
+            def put(value: Any, into: dict[str, Any]) -> bool:
+                into[key] = found = read_written(value)
+                return _fits(value, found)
+
+        case Form.PAYLOAD:
 
             def put(value: Any, into: dict[str, Any]) -> bool:
                 try:
-                    into[key] = found = read(value)
-                except ValueError:  # a payload that is no JSON to Spark, either
+                    into[key] = found = read_payload(value)
+                except ValueError:  # no JSON to Spark, either
                     return True
-                shallow = len(value) <= 2 * MAX_DATA_DEPTH or value.count("[") + value.count("{") <= MAX_DATA_DEPTH
-                return (shallow and "\\u0000" not in value) or not unfit(found)
+                return _fits(value, found)
 
         case Form.KEYS:
 
@@ -290,19 +294,10 @@ def _putter(wanted: Input) -> Put:
     return put
 
 
-def _json(value: Any) -> Any:
-    """A JSON value, its numbers as doubles."""
-    match value:
-        case bool():
-            return value
-        case int() | float():
-            return float(value) + 0.0
-        case dict():
-            return {k: _json(v) for k, v in value.items()}
-        case list():
-            return [_json(v) for v in value]
-        case _:
-            return value
+def _fits(text: str, value: Any) -> bool:
+    """Whether every engine may be given the value of a JSON text."""
+    shallow = len(text) <= 2 * MAX_DATA_DEPTH or text.count("[") + text.count("{") <= MAX_DATA_DEPTH
+    return (shallow and "\\u0000" not in text) or not unfit(value)
 
 
 def _holds_times(type_: CelType) -> bool:
@@ -343,7 +338,7 @@ def _typed(value: Any, type_: CelType) -> Any:
         case CelType(name="single"):
             return struct.unpack("<f", struct.pack("<f", float(value)))[0]
         case t.JSON:
-            return _json(value)
+            return plain(value)
         case t.INT | t.BOOL | t.STRING:
             return value
         case t.TIMESTAMP:

@@ -86,7 +86,7 @@ def _attribute(attribute: str, layout: Layout) -> Input | None:
     if where is None:
         return None
     if where.type.name == "timestamp" and attribute == "time":
-        # as text: pandas makes doubles of integers among NULLs
+        # as text: pandas, of which older releases send columns, makes doubles of integers among NULLs
         return Input(Form.TIME, attribute, f"CAST(unix_micros({where.text}) AS STRING)", attribute=True)
     if where.type.name == "string":
         # engines take more than RFC 3339 for a time

@@ -41,8 +41,15 @@ def read_json(text: str, depth: int = MAX_DEPTH, *, trailing: bool = False) -> A
 
 
 def read_written(text: str) -> Any:
-    """A JSON value as `read_json` has it, of text that Spark wrote; its numbers are of the type `float` and no other."""
-    return (_WRITTEN_ZEROS if "-0" in text else _WRITTEN)(text)[0]
+    """A JSON value as `read_json` has it, of text that Spark wrote, which holds no blanks; its numbers are of the type `float`.
+
+    Raises:
+        ValueError: for what is not JSON.
+    """
+    found, end = (_WRITTEN_ZEROS if "-0" in text else _WRITTEN)(text)
+    if end != len(text):
+        raise ValueError("text after the value")
+    return found
 
 
 def read_payload(text: str) -> Any:
@@ -151,10 +158,12 @@ _PLAIN, _PLAIN_ZEROS = (
 
 
 def plain(value: Any) -> Any:
-    """A payload whose numbers are doubles and nothing more: engines look at the exact type."""
+    """A JSON value whose numbers are doubles and nothing more: engines look at the exact type. There is one zero."""
     match value:
-        case Number():
-            return float(value)
+        case bool():
+            return value
+        case int() | float():
+            return float(value) + 0.0
         case dict():
             return {k: plain(v) for k, v in value.items()}
         case list():

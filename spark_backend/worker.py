@@ -11,8 +11,9 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 from typing import Any
 
-import pandas as pd
-import pyarrow as pa
+# PySpark looks the names of the annotations up here; as text they bind a worker to no package.
+import pandas as pd  # noqa: F401
+import pyarrow as pa  # noqa: F401
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import pandas_udf
@@ -27,9 +28,9 @@ def worker_column(make: Callable[..., Any], given: Sequence[Any], columns: Seque
     """
     evaluate = _self_contained(pickle.dumps((make, tuple(given))), _release())
     if hasattr(F, "arrow_udf"):
-        evaluate.__annotations__ = {"columns": pa.Array, "return": pa.Array}
+        evaluate.__annotations__ = {"columns": "pa.Array", "return": "pa.Array"}
         return F.arrow_udf(evaluate, returns)(*columns)  # type: ignore[no-any-return]
-    evaluate.__annotations__ = {"columns": pd.Series, "return": pd.DataFrame if " " in returns else pd.Series}
+    evaluate.__annotations__ = {"columns": "pd.Series", "return": "pd.DataFrame" if " " in returns else "pd.Series"}
     return pandas_udf(evaluate, returns)(*columns)  # type: ignore[call-overload, no-any-return]
 
 
