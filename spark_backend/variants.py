@@ -49,20 +49,22 @@ def decoded(value: bytes, metadata: bytes) -> tuple[Any, bool]:
 
 def _small_object(data: bytes, at: int, names: Sequence[str], texts: _Texts) -> dict[str, Any]:
     """An object in which each number is a byte, as most are."""
-    middle = at + 2 + data[at + 1]
-    end = middle + data[at + 1] + 1
+    size = data[at + 1]
+    middle = at + 2 + size
+    end = middle + size + 1
     if end > len(data):
         raise UnreadableError("a VARIANT cut short")
-    _met(texts, data[at + 1])
+    _met(texts, size)
     found: dict[str, Any] = {}
     for key, offset in zip(data[at + 2 : middle], data[middle:end], strict=False):
         place = end + offset
         first = data[place]
         if first & 3 == SHORT_TEXT:  # as `_short_text`, without a call: most fields are such
-            beyond = place + 1 + (first >> 2)
-            if beyond > len(data):
+            length, place = first >> 2, place + 1
+            part = data[place : place + length]
+            if len(part) < length:
                 raise UnreadableError("a VARIANT cut short")
-            found[names[key]] = text = data[place + 1 : beyond].decode()
+            found[names[key]] = text = part.decode()
             texts.append(text)
         else:
             found[names[key]] = _READ[first](data, place, names, texts)
