@@ -182,6 +182,10 @@ def publish(target: Directory, staging: str, within: str = "") -> None:
             target.move(f"{staging}/{staged}", f"{name}/{within}" if within else name)
 
 
+GUARD_IT = "guard the filter with has(...), or choose drop instead of fail, for the run or the trigger"
+"""What to do about a filter that errs under "fail"."""
+
+
 def asking(triggers: Sequence[Filter], on_error: str, wanted: str) -> dict[str, None]:
     """The ids of the triggers that want this on an error, or do not say where the run's `on_error` does; in order."""
     return dict.fromkeys(t.id for t in triggers if (t.on_error or on_error) == wanted)
@@ -340,8 +344,7 @@ def _filter_error(judge: Judge[Filter], events: DataFrame, trigger: str, id_: st
     error, subexpression = found or (UNKNOWN.text, UNKNOWN.subexpression)
     where = f" in {subexpression}" if subexpression else ""
     message = f"the filter of trigger '{trigger}' cannot be evaluated on event '{json.loads(id_)[0]}': {error}{where}"
-    help_ = "guard the filter with has(...), or choose drop instead of fail, for the run or the trigger"
-    return FilterError("TRI603", message, trigger, help_)
+    return FilterError("TRI603", message, trigger, GUARD_IT)
 
 
 def _quarantine(spark: SparkSession, tables: Iterable[DataFrame], path: str) -> tuple[tuple[str, int], ...]:

@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from .delivery import (
     ERRORS,
+    GUARD_IT,
     ON_ERROR,
     QUARANTINE,
     Delivery,
@@ -37,7 +38,7 @@ from .delivery import (
     publish,
     with_damage_left_out,
 )
-from .failure import RunError
+from .failure import FilterError, RunError
 from .fanout.join import DELIVERED, ERRORED, OUTCOME, TRIGGER
 from .files import Directory
 from .frames import is_classic
@@ -46,11 +47,13 @@ from .pair_files import FORMATS, PARTITIONS, reserved
 from .progress import OnProgress, watched
 from .reports import ErrorCount, RunReport, TriggerCounts
 
-__all__ = ["ErrorCount", "Filter", "RunReport", "TriggerCounts", "dry_run", "run"]
+__all__ = ["ErrorCount", "Filter", "RunReport", "TriggerCounts", "dry_run", "refuse_errors", "run"]
 
 STAGING, REPORT = "staging", "report.json"
 OURS = (DELIVERED, ERRORS, QUARANTINE, STAGING, REPORT)
 """What a run may leave in its directory."""
+_TOLD = 10
+"""Most triggers that a diagnostic names."""
 IN_USE = "the output directory is in use"
 
 
@@ -137,6 +140,19 @@ def dry_run(
         return counted_report(triggers, on_error, read, tuple(sorted(reasons.items())), counts, (), "none")
 
     return with_damage_left_out(_tables(events), counted)
+
+
+def refuse_errors(triggers: Sequence[Filter], report: RunReport, on_error: str) -> None:
+    """Does nothing where a run of which `report` is the dry run would go to its end.
+
+    Raises FilterError: TRI603 where a filter errs under "fail"; all triggers of such filters are told.
+    """
+    fail = asking(triggers, on_error, "fail")
+    told = [f"'{t.trigger}' ({t.errored:,})" for t in report.triggers if t.errored and t.trigger in fail]
+    if told:
+        more = f", and {len(told) - _TOLD:,} more" if len(told) > _TOLD else ""
+        message = f"evaluation errors would end a run, by trigger: {', '.join(told[:_TOLD])}{more}"
+        raise FilterError("TRI603", message, "run", GUARD_IT)
 
 
 def _tables(events: DataFrame | EventTables) -> EventTables:

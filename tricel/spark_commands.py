@@ -36,7 +36,7 @@ from .triggers import STDIN, read_triggers, warning_of_none
     help="Events: file, folder or glob. With --stream: a folder, a glob, or table:NAME.",
 )
 @click.option("--out", metavar="PATH", help="Folder for deliveries, errors, quarantine and report.json.")
-@click.option("--dry-run", is_flag=True, help="Count, and write nothing.")
+@click.option("--dry-run", is_flag=True, help="Count, and write nothing; status 2 where errors would end a run.")
 @click.option("--format", "format_", type=click.Choice(["parquet", "jsonl"]), default="parquet", show_default=True)
 @click.option(
     "--partition-by",
@@ -250,6 +250,8 @@ def _run(
         with suppress(*SPARK_FAILURES):  # Java may be gone
             spark.stop()
     print_report(report)
+    if out is None:
+        pipeline.refuse_errors(compiled, report, on_error)
     return 0
 
 

@@ -19,7 +19,7 @@ from tricel.spark_backend import delivery
 from tricel.spark_backend.events import find_events, read_events
 from tricel.spark_backend.failure import RunError
 from tricel.spark_backend.malformed import CORRUPT, DAMAGED_TABLE, NO_EVENTS, UNFIT_TABLE
-from tricel.spark_backend.pipeline import ErrorCount, RunReport, TriggerCounts, dry_run, run
+from tricel.spark_backend.pipeline import ErrorCount, RunReport, TriggerCounts, dry_run, refuse_errors, run
 from tricel.spark_backend.session import java_version
 
 if TYPE_CHECKING:
@@ -99,6 +99,20 @@ def test_a_dry_run_counts_as_a_run_does(spark: SparkSession, events: DataFrame, 
         dry_run(spark, TRIGGERS, events, on_error=on_error),
     )
     assert wet == replace(dry, errors=wet.errors, format=wet.format)
+
+
+@pytest.mark.spark
+def test_a_dry_run_tells_what_would_end_a_run(spark: SparkSession, events: DataFrame) -> None:
+    many = [*(Trigger(f"t{i:02}", "ce.subject == 'a'") for i in range(12)), Trigger("own", "ce.no == 'a'", on_error="drop")]
+    report = dry_run(spark, many, events, on_error="fail")
+    with pytest.raises(RunError) as e:
+        refuse_errors(many, report, "fail")
+    first = ", ".join(f"'t{i:02}' (1)" for i in range(10))
+    message = f"evaluation errors would end a run, by trigger: {first}, and 2 more"
+    assert ("TRI603", message) == (e.value.diagnostic.code, e.value.diagnostic.message)
+    for on_error in ("drop", "deliver"):
+        refuse_errors(many, report, on_error)
+    refuse_errors(many[-1:], report, "fail")
 
 
 @pytest.mark.spark

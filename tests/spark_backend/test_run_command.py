@@ -66,6 +66,18 @@ def test_what_cannot_be_used_is_told(place: Path, options: dict[str, str], statu
     assert [] == [words for words in says if words not in result.output], result.output
 
 
+@pytest.mark.parametrize(("on_error", "status"), [("drop", 0), ("fail", 2)])
+def test_a_dry_run_ends_as_a_run_would(place: Path, on_error: str, status: int) -> None:
+    words = ["--triggers", str(place / "trigger.yaml"), "--events", str(place / "events.jsonl"), "--on-error", on_error]
+    dry, wet = (
+        CliRunner().invoke(main, ["run", *words, *last], env={"COLUMNS": "200"})
+        for last in (["--dry-run"], ["--out", str(place / "out")])
+    )
+    assert [status, status] == [dry.exit_code, wet.exit_code], dry.output
+    assert "1 events read" in dry.output
+    assert (status != 0) == ("error[TRI603]: evaluation errors would end a run" in dry.output)
+
+
 def test_what_ends_a_query_ends_the_run_in_a_line(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Such as a disk that is full: whatever Spark raises."""
     monkeypatch.setattr("tricel.spark_backend.pair_files.PARTITIONS", {"trigger": ("no_such_column",), "none": ()})
