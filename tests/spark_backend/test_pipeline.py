@@ -103,7 +103,10 @@ def test_a_dry_run_counts_as_a_run_does(spark: SparkSession, events: DataFrame, 
 
 @pytest.mark.spark
 def test_a_dry_run_tells_what_would_end_a_run(spark: SparkSession, events: DataFrame) -> None:
-    many = [*(Trigger(f"t{i:02}", "ce.subject == 'a'") for i in range(12)), Trigger("own", "ce.no == 'a'", on_error="drop")]
+    many = [
+        *(Trigger(f"t{i:02}", "ce.subject == 'a'") for i in range(12)),
+        Trigger("own", "ce.no == 'a'", on_error="drop"),
+    ]
     report = dry_run(spark, many, events, on_error="fail")
     with pytest.raises(RunError) as e:
         refuse_errors(many, report, "fail")
