@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tricel.compiler import celtypes as t
 
-from .jsontext import INFINITY, is_plain, marked, may_be_infinite, parsed
+from .jsontext import is_plain, marked, may_be_infinite, parsed
 from .layout import Root
 from .reasons import NotNative
 from .sparktypes import SparkType, cel_type
@@ -43,10 +43,11 @@ def payload_text(where: Root, body: str) -> str:
     """The SQL of an event's payload as JSON text, for `jsonvalues.read_payload`. `body` is what `body_text` says.
 
     It is the text as it is where that is plain (see `jsontext.is_plain`), and after a blank where the value may hold
-    infinity, which Spark would write as it writes a text; elsewhere what Spark writes of what its parser made of it.
+    infinity, which Spark writes as it writes a text, and older releases as what is no JSON; elsewhere what Spark writes
+    of what its parser made of it.
     """
     text, written = _uncollated(where), f"to_json({body})"
-    infinite = f"{may_be_infinite(text)} AND contains({written}, {INFINITY})"
+    infinite = f"{may_be_infinite(text)} AND contains({written}, 'Infinity')"
     plain = f"CASE WHEN {is_plain(text)} THEN {text} WHEN {infinite} THEN {marked(text)} ELSE {written} END"
     return (
         plain if where.media_type is None else f"CASE WHEN {_is_json(where.media_type)} THEN {plain} ELSE {written} END"

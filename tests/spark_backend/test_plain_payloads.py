@@ -77,7 +77,8 @@ def _both(frame: DataFrame) -> list[tuple[str, str, str]]:
     """Of each payload the text that travels, what it is read as, and what is read of what Spark makes of it."""
     layout = layout_of(frame)
     travelling = payload_inputs("data", layout.roots["data"], layout.quirks)
-    parsed = [Input(kind, "data", body_text(layout.roots["data"])) for kind in (Form.JSON, Form.INFINITE)]
+    body = body_text(layout.roots["data"], checked=layout.quirks.takes_unpaired_surrogates)
+    parsed = [Input(kind, "data", body) for kind in (Form.JSON, Form.INFINITE)]
     found = frame.select(*(F.expr(i.travels) for i in (*travelling, *parsed))).collect()
     ours, theirs = _read(travelling, [list(r[:1]) for r in found]), _read(parsed, [list(r[1:]) for r in found])
     return [(r[0], _shown(a), _shown(b)) for r, a, b in zip(found, ours, theirs, strict=True)]
