@@ -107,7 +107,7 @@ def _static_equals(a: Sql, b: Sql) -> Sql:
         if a.type != b.type:
             raise NotNative(UINT)
     if a.type == t.NULL and b.type == t.NULL:
-        return literal(True, t.BOOL)
+        return made.when_certain((a, b), literal(True, t.BOOL))
     same = nanos.compared("=", a, b)
     if same is not None:
         return same
@@ -119,16 +119,13 @@ def _static_equals(a: Sql, b: Sql) -> Sql:
     if a.type == b.type == t.UINT:
         return literal(a.literal == b.literal, t.BOOL)
     if a.type in t.SCALARS or b.type in t.SCALARS:
-        present = [f"{x} IS NOT NULL" for x in (a, b) if x.literal is None and x.type != t.NULL]
-        if not present:
-            return literal(False, t.BOOL)
-        return boolean(f"CASE WHEN {' AND '.join(present)} THEN FALSE END", (a, b))
+        return made.when_certain((a, b), literal(False, t.BOOL))
     raise NotNative(f"equality of '{a.type}' and '{b.type}'")
 
 
 def _dynamic_equals(lowering: Lowering, v: Sql, other: Sql) -> Sql:
     if other.type == t.NULL:
-        return boolean(dynamic.is_null(v), (v,))
+        return made.when_certain((other,), boolean(dynamic.is_null(v), (v,)))
     if other.type.name == "list":
         items = Sql(dynamic.list_(v), t.JSON_LIST, from_json=v.from_json, depth=v.depth + 1)
         same = _lists_equal(lowering, items, other)

@@ -112,7 +112,7 @@ def key(lowering: Lowering, x: Sql, *, ints: bool, deep: bool, nan: str) -> str:
         case t.JSON:
             return canonical.key(x, lowering.variable, nan) if deep else canonical.scalar_key(x, nan)
         case t.NULL:
-            return "'n'"
+            return f"CASE WHEN {x} IS NOT NULL THEN 'n' END"
         case t.STRING:
             return f"concat('s', {x.text})"
         case t.BOOL:

@@ -35,7 +35,7 @@ from .growth import refuse_growth
 from .lambdas import MAX_LAMBDAS, TOO_MANY_LAMBDAS, refuse_unresolvable
 from .layout import Layout
 from .reasons import NotNative
-from .sql import Sql, literal
+from .sql import NULL, Sql, literal
 from .stored import column, document_variable
 
 MAX_NESTING = 220
@@ -206,7 +206,7 @@ class Lowering:
 def _lit(e: Lit) -> Sql:
     match e.kind, e.value:
         case LitKind.NULL, _:
-            return Sql("parse_json('null')", t.NULL, cheap=True)
+            return Sql(NULL, t.NULL, cheap=True)
         case LitKind.BYTES, bytes() as value:
             return Sql(f"X'{value.hex()}'", t.BYTES, cheap=True, literal=value)
         case kind, bool() | int() | float() | str() as value:

@@ -52,19 +52,27 @@ def certain(values: Iterable[Sql]) -> list[str]:
     for value in values:
         if value.items is not None:
             found += certain(value.items)
-        elif value.literal is None and value.type != t.NULL:
+        elif not value.is_literal:
             found.append(f"{value} IS NOT NULL")
     return found
 
 
-def when_certain(values: Iterable[Sql], then: Sql) -> Sql:
+def when_certain(values: Sequence[Sql], then: Sql) -> Sql:
     """`then` where none of the values is an error."""
     tests = certain(values)
     if not tests:
         return then
     text = f"CASE WHEN {' AND '.join(tests)} THEN {then.text} END"
     return replace(
-        then, text=text, infix=False, joined_by="", cheap=False, path=None, literal=None, depth=then.depth + 1, truth=""
+        then,
+        text=text,
+        infix=False,
+        joined_by="",
+        cheap=False,
+        path=None,
+        literal=None,
+        depth=deepest((*values, then)) + 1,
+        truth="",
     )
 
 

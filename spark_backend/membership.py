@@ -44,7 +44,7 @@ def _in_made(lowering: Lowering, value: Sql, held: Sql) -> Sql:
     options = held.items or ()
     if held.keys is not None:
         return made.when_certain(options, _in_keys(value, held.keys))
-    if all(o.literal is not None or o.type == t.NULL for o in options) and value.items is None:
+    if all(o.is_literal for o in options) and value.items is None:
         return _in_literals(lowering, value, list(options))
     tests = [equality.equals(lowering, value, o) for o in options]
     return made.when_certain([value, *options], joined("OR", tests) if tests else boolean("FALSE", ()))

@@ -11,6 +11,8 @@ from tricel.compiler.celtypes import CelType
 
 from .sparktypes import SparkType
 
+NULL = "parse_json('null')"
+"""CEL's null, which is a value: SQL's NULL is an error."""
 MAX_MADE = 200_000_000
 """Bytes of a text that is made as long as the product of two others: Spark ends the query where one has over 2^31."""
 PathKey = str | int
@@ -50,6 +52,11 @@ class Sql:
     def __str__(self) -> str:
         """The text as an operand: parenthesised where that is needed."""
         return f"({self.text})" if self.infix else self.text
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether it is a literal, and so no error."""
+        return self.literal is not None or (self.type == t.NULL and self.text == NULL)
 
     def at(self, key: PathKey) -> Sql:
         """The VARIANT one constant key further; this must be a VARIANT."""
