@@ -137,9 +137,7 @@ def _dynamic_equals(lowering: Lowering, v: Sql, other: Sql) -> Sql:
         raise NotNative("a VARIANT may hold bytes, which are not read from it")
     other = _as_double(other)
     read = dynamic.read_as(v, other.type)
-    certain = [dynamic.exists(v)]
-    if other.literal is None:
-        certain.append(f"{other} IS NOT NULL")
+    certain = [dynamic.exists(v), *made.certain((other,))]
     if read is None:
         return boolean(f"CASE WHEN {' AND '.join(certain)} THEN FALSE END", (v, other))
     same = _static_equals(read, other)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tricel.compiler import celtypes as t
 from tricel.compiler.nodes import Call, Expr
 
-from . import dynamic, equality
+from . import dynamic, equality, made
 from .lists import plain
 from .reasons import UINT, NotNative
 from .sql import Sql, deepest
@@ -123,11 +123,8 @@ def _is_small_or_double(x: Sql) -> bool:
 
 
 def _of_values(function: str, numbers: Sequence[Sql]) -> Sql:
-    tests = [f"{n} IS NOT NULL" for n in numbers if n.literal is None]
     text = f"{FUNCTIONS[function][0]}({', '.join(n.text for n in numbers)})"
-    if tests:
-        text = f"CASE WHEN {' AND '.join(tests)} THEN {text} END"
-    return Sql(text, numbers[0].type, nan=False, depth=deepest(numbers) + 3)
+    return made.when_certain(numbers, Sql(text, numbers[0].type, nan=False, depth=deepest(numbers) + 3))
 
 
 def _of_array(lowering: Lowering, function: str, xs: Sql) -> Sql:
