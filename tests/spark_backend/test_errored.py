@@ -152,6 +152,19 @@ def test_an_attribute_of_a_name_that_no_json_parser_takes(spark: SparkSession, t
     assert {("t", "1"): ("no such key: 'y'", "data.y")} == told(found)
 
 
+def test_a_column_of_the_evidence_is_none_of_corrupt_records(spark: SparkSession, tmp_path: Path) -> None:
+    """A session may name any column so; Spark's JSON parser leaves that one empty where the text is sound."""
+    key = "spark.sql.columnNameOfCorruptRecord"
+    before = str(spark.conf.get(key))
+    spark.conf.set(key, "input0")
+    try:
+        frame = spark.createDataFrame(ROWS, SCHEMA)
+        found = told(errors_of(spark, [Trigger("total", FILTERS["total"])], frame, tmp_path / "out", format="parquet"))
+    finally:
+        spark.conf.set(key, before)
+    assert {pair: why for pair, why in EXPECTED.items() if pair[0] == "total"} == found
+
+
 def test_only_what_erred_is_explained(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
     explained_by = Judge.explained_by
