@@ -11,6 +11,7 @@ from random import Random
 import pytest
 from filter_sets import Named
 from pyspark.sql import DataFrame, SparkSession
+from spark_settings import set_to
 from tricel.compiler import Source, check_filter, parse
 from tricel.compiler import celtypes as t
 from tricel.compiler.interpreter import CelError, evaluator
@@ -138,12 +139,8 @@ SETTINGS = (
 @pytest.fixture(params=SETTINGS, ids=lambda wanted: " ".join(wanted.values()))
 def session(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[None]:
     """A session's settings that must not change an answer."""
-    before = {key: spark.conf.get(key) for key in request.param}
-    for key, value in request.param.items():
-        spark.conf.set(key, value)
-    yield
-    for key, value in before.items():
-        spark.conf.set(key, str(value))
+    with set_to(spark, request.param):
+        yield
 
 
 def random_times(random: Random, count: int) -> Iterator[str]:

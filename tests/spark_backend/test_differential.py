@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from cel_expr_python import cel
 from cel_expr_python.ext import ext_bindings, ext_math, ext_optional, ext_strings
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from spark_settings import set_to
 from tricel.compiler import check_filter, errors
 from tricel.compiler.interpreter import CelError, evaluator
 from tricel.spark_backend import column
@@ -106,17 +106,6 @@ def frames(spark: SparkSession) -> Iterator[dict[str, DataFrame]]:
     variant.unpersist()
 
 
-@contextmanager
-def ansi_mode(spark: SparkSession, on: bool) -> Iterator[None]:
-    """Spark with ANSI mode on, or off."""
-    before = spark.conf.get("spark.sql.ansi.enabled")
-    spark.conf.set("spark.sql.ansi.enabled", str(on).lower())
-    try:
-        yield
-    finally:
-        spark.conf.set("spark.sql.ansi.enabled", before)
-
-
 def compiled(expression: str, frame: DataFrame) -> CompiledFilter | None:
     """The expression lowered for the frame; None when the checker refuses it, which no document can then change."""
     checked, diagnostics = check_filter(expression)
@@ -158,7 +147,7 @@ def test_native_and_engine_agree(
     frame = frames[layout]
     kept = [(e, f) for e in expressions(family) if (f := compiled(e, frame)) is not None and not f.residual]
     assert len(kept) > len(expressions(family)) / 2, "most of a family runs natively"
-    with ansi_mode(spark, ansi):
+    with set_to(spark, {"spark.sql.ansi.enabled": str(ansi).lower()}):
         given = answers(frame, [f for _, f in kept])
     assert_agree(family, [e for e, _ in kept], given)
 

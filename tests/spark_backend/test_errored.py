@@ -8,6 +8,7 @@ import pytest
 from filter_sets import Trigger
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
+from spark_settings import set_to
 from tricel.spark_backend import column
 from tricel.spark_backend.errored import Evidence, with_failures
 from tricel.spark_backend.outcomes import Judge
@@ -154,14 +155,9 @@ def test_an_attribute_of_a_name_that_no_json_parser_takes(spark: SparkSession, t
 
 def test_a_column_of_the_evidence_is_none_of_corrupt_records(spark: SparkSession, tmp_path: Path) -> None:
     """A session may name any column so; Spark's JSON parser leaves that one empty where the text is sound."""
-    key = "spark.sql.columnNameOfCorruptRecord"
-    before = str(spark.conf.get(key))
-    spark.conf.set(key, "input0")
-    try:
+    with set_to(spark, {"spark.sql.columnNameOfCorruptRecord": "input0"}):
         frame = spark.createDataFrame(ROWS, SCHEMA)
         found = told(errors_of(spark, [Trigger("total", FILTERS["total"])], frame, tmp_path / "out", format="parquet"))
-    finally:
-        spark.conf.set(key, before)
     assert {pair: why for pair, why in EXPECTED.items() if pair[0] == "total"} == found
 
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from pyspark.sql import SparkSession
+from spark_settings import set_to
 from tricel.spark_backend import column, where
 from tricel.spark_backend.layout import LayoutError
 
@@ -50,8 +51,7 @@ TEXTS = [
 
 @pytest.mark.parametrize("escaped", ["true", "false"], ids=["escapedStringLiterals", "default"])
 def test_any_text_is_matched_as_itself(spark: SparkSession, escaped: str) -> None:
-    spark.conf.set("spark.sql.parser.escapedStringLiterals", escaped)
-    try:
+    with set_to(spark, {"spark.sql.parser.escapedStringLiterals": escaped}):
         rows = [(str(i), "/s", text, json.dumps({"k": text, text: 1})) for i, text in enumerate(TEXTS)]
         frame = spark.createDataFrame(rows, "id STRING, source STRING, type STRING, data STRING").cache()
         columns = []
@@ -60,8 +60,6 @@ def test_any_text_is_matched_as_itself(spark: SparkSession, escaped: str) -> Non
             for j, cel in enumerate((f"ce.type == {quoted}", f"data.k == {quoted}", f"data[{quoted}] == 1")):
                 columns.append(column(compile_filter(cel), frame).alias(f"c{i}_{j}"))
         found = sorted(frame.select("id", *columns).collect(), key=lambda row: int(row["id"]))
-    finally:
-        spark.conf.unset("spark.sql.parser.escapedStringLiterals")
     wrong = []
     for row in found:
         for i, text in enumerate(TEXTS):

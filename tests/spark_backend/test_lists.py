@@ -9,6 +9,7 @@ import json
 
 import pytest
 from pyspark.sql import SparkSession
+from spark_settings import set_to
 from tricel.compiler import cloud_event
 from tricel.compiler.interpreter import CelError, evaluator
 from tricel.spark_backend.columns import with_outcomes
@@ -50,11 +51,8 @@ def test_variants_that_were_no_json(spark: SparkSession, ansi: str) -> None:
     layout = recognise(frame.schema)
     filters = {f"c{i}": lower_filter(compile_filter(t).checked, layout) for i, (t, _) in enumerate(VARIANT_CASES)}
     assert [] == [f.cel for f in filters.values() if f.residual]
-    spark.conf.set("spark.sql.ansi.enabled", ansi)
-    try:
+    with set_to(spark, {"spark.sql.ansi.enabled": ansi}):
         found = sorted(with_outcomes(frame, filters).select("id", *filters).collect())
-    finally:
-        spark.conf.unset("spark.sql.ansi.enabled")
     wrong = [
         (text, expected, [row[c] for row in found])
         for (text, expected), c in zip(VARIANT_CASES, filters, strict=True)

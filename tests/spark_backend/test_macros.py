@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from spark_settings import set_to
 from tricel.compiler import check_filter
 from tricel.compiler.interpreter import CelError, evaluator
 from tricel.spark_backend import column
@@ -67,16 +68,11 @@ def test_macros_mean_on_spark_what_they_mean_to_the_evaluator(
     filters = [compiled(text, frame) for text in EXPRESSIONS]
     assert [f.cel for f in filters if f.residual] == []
     given: list[tuple[bool | None, ...]] = []
-    spark.conf.set("spark.sql.ansi.enabled", ansi)
-    spark.conf.set("spark.sql.codegen.wholeStage", codegen)
-    try:
+    with set_to(spark, {"spark.sql.ansi.enabled": ansi, "spark.sql.codegen.wholeStage": codegen}):
         for start in range(0, len(filters), PER_QUERY):
             columns = [column(f, frame) for f in filters[start : start + PER_QUERY]]
             rows = sorted(frame.select("row", *columns).collect(), key=lambda r: r[0])
             given += list(zip(*(tuple(row)[1:] for row in rows), strict=True))
-    finally:
-        spark.conf.unset("spark.sql.ansi.enabled")
-        spark.conf.unset("spark.sql.codegen.wholeStage")
     wrong = [
         f"{f.cel} on {document[:80]}: expected {e}, not {a}"
         for f, actual in zip(filters, given, strict=True)

@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import VariantVal
+from spark_settings import set_to
 from tricel.spark_backend import where
 from tricel.spark_backend.activation import Activation, Form, Input, Reader
 from tricel.spark_backend.frames import layout_of
@@ -119,11 +120,7 @@ def test_a_value_made_of_the_deepest_payload_may_be_deeper(spark: SparkSession) 
 
 @pytest.mark.parametrize(("keeps_last", "expected"), [("false", 0), ("true", 1)])
 def test_equal_keys_are_what_the_session_makes_of_them(spark: SparkSession, keeps_last: str, expected: int) -> None:
-    before = spark.conf.get(KEEPS_LAST)
-    spark.conf.set(KEEPS_LAST, keeps_last)
-    try:
+    with set_to(spark, {KEEPS_LAST: keeps_last}):
         frame = spark.createDataFrame([('{"a": 1, "b": {"c": 1, "c": 2}}',)], "data string")
         kept = where(frame, compile_filter('data.exists(k, strings.quote(k) == "\\"b\\"" && data[k].c == 2.0)'))
         assert expected == kept.count()
-    finally:
-        spark.conf.set(KEEPS_LAST, str(before))

@@ -11,7 +11,6 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import count, islice
 from random import Random
@@ -26,6 +25,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 from random_cel import DYNAMIC, TYPED, Catalogue, filters, random_filter
 from random_events import Layout
+from spark_settings import set_to
 from tricel.compiler import CompileError, Environment, Source, check_filter, cloud_event, parse, unparse
 from tricel.compiler.functions import ALL
 from tricel.compiler.interpreter import CelError, evaluator
@@ -165,17 +165,6 @@ def _outcome(program: Any, event: Any) -> bool | None:
     return value if isinstance(value, bool) else None
 
 
-@contextmanager
-def setting(spark: SparkSession, key: str, value: str) -> Iterator[None]:
-    """Spark with this setting."""
-    before = spark.conf.get(key)
-    spark.conf.set(key, value)
-    try:
-        yield
-    finally:
-        spark.conf.set(key, before)
-
-
 Answers: TypeAlias = list[list[bool | None]]
 
 
@@ -186,11 +175,11 @@ def answers(frame: DataFrame, some: Sequence[CompiledFilter], ansi: str, codegen
     """
     spark = frame.sparkSession
     in_parts = str(len(some) == 1).lower()
-    with setting(spark, "spark.sql.ansi.enabled", ansi), setting(spark, "spark.sql.codegen.fallback", in_parts):
+    with set_to(spark, {"spark.sql.ansi.enabled": ansi, "spark.sql.codegen.fallback": in_parts}):
         analysed = frame.select("row", *(column(f, frame).alias(f"c{i}") for i, f in enumerate(some)))
         found = []
         for on in codegen:
-            with setting(spark, "spark.sql.codegen.wholeStage", on):
+            with set_to(spark, {"spark.sql.codegen.wholeStage": on}):
                 rows = sorted(analysed.alias("planned_anew").collect(), key=lambda r: r["row"])
             found.append([[row[i + 1] for row in rows] for i in range(len(some))])
         return found

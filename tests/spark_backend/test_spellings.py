@@ -12,6 +12,7 @@ from filter_sets import Trigger
 pytest.importorskip("pyspark")
 
 from pyspark.sql.types import StructType
+from spark_settings import set_to
 from tricel.spark_backend.events import find_events, read_events
 from tricel.spark_backend.failure import RunError
 from tricel.spark_backend.malformed import UNFIT_TABLE
@@ -136,12 +137,9 @@ def test_a_session_that_tells_capitals_reads_both(spark: SparkSession, tmp_path:
     write(tmp_path / "in" / "a.parquet", 0, 10, region="eu")
     write(tmp_path / "in" / "b.parquet", 10, 5, Region="eu")
     setting = "spark.sql.caseSensitive"
-    spark.conf.set(setting, "true")
-    try:
+    with set_to(spark, {setting: "true"}):
         triggers = [Trigger("lower", f"has(ce.region) && {LOWER}"), Trigger("upper", f"has(ce.Region) && {UPPER}")]
         report = run(spark, triggers, find_events(spark, tmp_path / "in"), str(tmp_path / "out"))
-    finally:
-        spark.conf.set(setting, "false")
     assert [(10, 5, 0), (5, 10, 0)] == counts(report)
     read_events(spark, tmp_path / "in" / "a.parquet")
     assert "false" == spark.conf.get(setting)

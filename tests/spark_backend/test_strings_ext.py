@@ -6,6 +6,7 @@ import json
 
 import pytest
 from pyspark.sql import SparkSession
+from spark_settings import set_to
 from tricel.spark_backend import column
 
 from tricel import compile_filter
@@ -46,15 +47,11 @@ ROWS: list[tuple[str, object, bool | None]] = [
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_spark_keeps_to_the_definition(spark: SparkSession, ansi: str) -> None:
-    before = spark.conf.get("spark.sql.ansi.enabled")
-    spark.conf.set("spark.sql.ansi.enabled", ansi)
-    try:
+    with set_to(spark, {"spark.sql.ansi.enabled": ansi}):
         rows = [(i, json.dumps({"x": x})) for i, (_, x, _) in enumerate(ROWS)]
         frame = spark.createDataFrame(rows, "i INT, data STRING")
         filters = [compile_filter(text) for text, _, _ in ROWS]
         assert [f.cel for f in filters if f.residual] == []
         found = sorted(frame.select("i", *(column(f, frame).alias(f"c{n}") for n, f in enumerate(filters))).collect())
-    finally:
-        spark.conf.set("spark.sql.ansi.enabled", before)
     wrong = [(row, found[i][f"c{i}"]) for i, row in enumerate(ROWS) if found[i][f"c{i}"] != row[2]]
     assert wrong == []

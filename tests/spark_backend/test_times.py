@@ -13,6 +13,7 @@ import pytest
 from cel_expr_python import cel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from spark_settings import set_to
 from tricel.compiler import check_filter, rfc3339
 from tricel.spark_backend import column
 from tricel.spark_backend.frames import layout_of
@@ -148,12 +149,8 @@ def session(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[Non
         "spark.sql.legacy.timeParserPolicy": "LEGACY" if request.param[0] == "false" else "EXCEPTION",
         "spark.sql.function.concatBinaryAsString": request.param[0],
     }
-    before = {key: spark.conf.get(key) for key in wanted}
-    for key, value in wanted.items():
-        spark.conf.set(key, value)
-    yield
-    for key, value in before.items():
-        spark.conf.set(key, str(value))
+    with set_to(spark, wanted):
+        yield
 
 
 def compiled(expression: str, frame: DataFrame) -> CompiledFilter:

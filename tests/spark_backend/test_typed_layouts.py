@@ -7,6 +7,7 @@ import datetime
 import pytest
 from filter_sets import Named
 from pyspark.sql import SparkSession
+from spark_settings import set_to
 from tricel.compiler import cloud_event
 from tricel.spark_backend import column, fan_out, where
 from tricel.spark_backend.layout import LayoutError, recognise
@@ -200,9 +201,7 @@ ROWS: list[tuple[str, bool | None, bool | None, bool | None, bool | None]] = [
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_each_column_means_its_own_type(spark: SparkSession, ansi: str) -> None:
-    spark.conf.set("spark.sql.ansi.enabled", ansi)
-    spark.conf.set("spark.sql.caseSensitive", "true")
-    try:
+    with set_to(spark, {"spark.sql.ansi.enabled": ansi, "spark.sql.caseSensitive": "true"}):
         from decimal import Decimal
 
         full = (*FULL[:7], (*FULL[7][:7], Decimal(2), *FULL[7][8:]))  # type: ignore[index]
@@ -210,9 +209,6 @@ def test_each_column_means_its_own_type(spark: SparkSession, ansi: str) -> None:
         filters = [compile_filter(text, environment_of(frame)) for text, *_ in ROWS]
         columns = [column(f, frame).alias(f"c{i}") for i, f in enumerate(filters)]
         rows = sorted(frame.select("id", *columns).collect())
-    finally:
-        spark.conf.unset("spark.sql.ansi.enabled")
-        spark.conf.unset("spark.sql.caseSensitive")
     wrong = [
         (text, tuple(r[i + 1] for r in rows))
         for i, (text, *expected) in enumerate(ROWS)
