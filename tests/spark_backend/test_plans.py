@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from spark_settings import set_to
 from syrupy.assertion import SnapshotAssertion
 from tricel.spark_backend import where
 
@@ -42,12 +44,12 @@ def pushed(frame: DataFrame) -> str:
 
 
 @pytest.fixture(scope="module")
-def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataFrame:
-    """An empty Parquet table of events."""
-    spark.conf.set("spark.sql.maxMetadataStringLength", "10000")
+def table(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Iterator[DataFrame]:
+    """An empty Parquet table of events, in a session that writes out plans whole."""
     path: Path = tmp_path_factory.mktemp("plans") / "events"
-    spark.createDataFrame([], SCHEMA).write.parquet(str(path))
-    return spark.read.parquet(str(path))
+    with set_to(spark, {"spark.sql.maxMetadataStringLength": "10000"}):
+        spark.createDataFrame([], SCHEMA).write.parquet(str(path))
+        yield spark.read.parquet(str(path))
 
 
 @pytest.mark.parametrize(("cel", "sql"), PAIRS, ids=[c for c, _ in PAIRS])

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
+from spark_settings import set_to
 from tricel.spark_backend import column
 from tricel.spark_backend.events import read_events
 from tricel.spark_backend.jsontext import VALIDATES
@@ -49,13 +50,12 @@ STRINGS: list[tuple[str, bool]] = [
 def parser(spark: SparkSession, request: pytest.FixtureRequest) -> Iterator[SparkSession]:
     """A session of either kind; a release without the setting is of the second kind always."""
     try:
-        before = spark.conf.get(VALIDATES)
+        spark.conf.get(VALIDATES)
     except PySparkException:
         yield spark
         return
-    spark.conf.set(VALIDATES, request.param)
-    yield spark
-    spark.conf.set(VALIDATES, before)
+    with set_to(spark, {VALIDATES: request.param}):
+        yield spark
 
 
 @pytest.mark.parametrize("key", [False, True], ids=["value", "key"])
