@@ -9,14 +9,26 @@ BENCHES  := $(filter-out benchmarks/_% benchmarks/soak.py,$(wildcard benchmarks/
 DEMO_OUT ?= demo-out
 MEASURED := tests/spark_backend/test_conformance_spark.py tests/spark_backend/test_cel_python.py
 ARGS     ?=
-PARTS    ?= 10
 ABREAST  ?= 2
+SHARED   := -n $(ABREAST) --dist loadfile --no-loadscope-reorder
+EXAMPLES ?= 20000
+MUTATIONS ?= 100000
+NIGHT    := .nightly
+
+# The parts of the nightly run, and what pytest is given for each; the longest are begun first.
+NIGHTLY := sampled streams executors mutations patterns random-1 random-2 random-3 random-4 random-5 random-6 random-7 random-8
+night-sampled   := -m sampled
+night-streams   := -m slow tests/spark_backend/test_stream_faults.py
+night-executors := -m slow tests/spark_backend/test_cluster.py tests/spark_backend/test_standalone.py
+night-mutations := tests/compiler/test_mutations.py
+night-patterns  := -m slow tests/spark_backend/test_regex_spark.py
+night-random    := tests/spark_backend/test_random.py
 
 # Spark's workers otherwise take the first python3 on PATH, which has none of our packages.
 spark_env = PYSPARK_PYTHON="$(CURDIR)/$(1)/bin/python" PYSPARK_DRIVER_PYTHON="$(CURDIR)/$(1)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-executors test-cluster nightly check lint format docs dev bench soak compat clean java
+.PHONY: help demo test test-slow test-executors test-cluster nightly nightly-parts check lint format docs dev bench soak compat clean java
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARGS='extra pytest arguments']"
@@ -25,8 +37,8 @@ help: ## list the targets
 demo: java $(VENV)/.installed ## run the example triggers over the example events
 	$(BIN)/tricel run --triggers examples/triggers --events examples/events --out $(DEMO_OUT) --format jsonl --overwrite
 
-test: java $(VENV)/.installed-dev ## run every test but the slow ones
-	$(call spark_env,$(VENV)) $(BIN)/pytest $(ARGS)
+test: java $(VENV)/.installed-dev ## run every test but the slow ones, in two processes
+	$(call spark_env,$(VENV)) $(BIN)/pytest $(SHARED) $(ARGS)
 
 test-slow: java $(VENV)/.installed-dev ## run the slow tests only
 	$(call spark_env,$(VENV)) $(BIN)/pytest -m slow $(ARGS)
@@ -37,10 +49,29 @@ test-executors: java $(VENV)/.installed-dev ## run filters on Spark executors in
 test-cluster: $(VENV)/.installed-dev ## run the tests that need a Kubernetes API server (TRICEL_APISERVER=/path/to/apiserver)
 	$(BIN)/pytest -m cluster tests/k8s $(ARGS)
 
-nightly: java $(VENV)/.installed-dev ## compare SQL, fallback and evaluator on 20,000 random filters, in parts (PART=3/10: only that one)
-	@$(if $(PART),echo $(PART),seq -f %g/$(PARTS) $(PARTS)) | \
-	  TRICEL_EXAMPLES=$${TRICEL_EXAMPLES:-20000} $(call spark_env,$(VENV)) xargs -P $(ABREAST) -I % sh -c \
-	  'TRICEL_PART=% $(BIN)/pytest -o faulthandler_timeout=0 tests/spark_backend/test_random.py $(ARGS) || { echo "part % failed: make nightly PART=%"; exit 255; }'
+nightly: java $(VENV)/.installed-dev ## run all that `make test` samples or leaves out, in parts (PART=NAME: one; ANEW=1: done ones, too)
+	@$(if $(filter-out $(NIGHTLY),$(PART)),echo "error: no part is called '$(PART)'; make nightly-parts lists them"; exit 1)
+	@$(if $(ANEW),rm -rf $(NIGHT))
+	@tree=$$({ git ls-files -coz --exclude-standard; git ls-files -coz --exclude-standard | xargs -0 cat; } 2>&1 | sha1sum | cut -c 1-12); \
+	  mkdir -p $(NIGHT)/$$tree && $(MAKE) --no-print-directory --keep-going -j $(ABREAST) DONE=$(NIGHT)/$$tree \
+	  $(patsubst %,$(NIGHT)/$$tree/%,$(or $(PART),$(NIGHTLY)))
+
+nightly-parts: ## list the parts of `make nightly`
+	@printf '%s\n' $(NIGHTLY)
+
+# A part that has passed leaves its report in a folder that is named for the state of the tree: a run that was cut goes
+# on with the parts that are left, and a changed tree begins anew.
+ifdef DONE
+$(DONE)/random-%: export TRICEL_PART = $(@F:random-%=%)/$(words $(filter random-%,$(NIGHTLY)))
+$(DONE)/%: export TRICEL_SAMPLE = all
+$(DONE)/%: export TRICEL_EXAMPLES = $(EXAMPLES)
+$(DONE)/mutations: export TRICEL_MUTATIONS = $(MUTATIONS)
+$(DONE)/%:
+	@echo "part $(@F): begun"
+	@$(call spark_env,$(VENV)) $(BIN)/pytest -o faulthandler_timeout=0 $(or $(night-$(@F)),$(night-random)) $(ARGS) >$@.log 2>&1 || { \
+	  tail -n 40 $@.log; echo "part $(@F): failed; '$@.log' has all of it, and make nightly PART=$(@F) runs it again"; exit 1; }
+	@mv $@.log $@ && echo "part $(@F): $$(tail -n 1 $@)"
+endif
 
 check: lint test ## everything a change must pass: formatting, lint, types, import rules, tests
 
@@ -60,7 +91,7 @@ docs: java $(VENV)/.installed-dev ## write docs/reference anew: from the code, a
 
 dev: ## write .typing/tricel, the links that let mypy, pyright and import-linter see one package
 	@rm -rf .typing/tricel && mkdir -p .typing/tricel
-	@for path in tricel/*.py tricel/py.typed $(FOLDERS); do ln -s "../../$$path" .typing/tricel/; done
+	@for path in tricel/*.py tricel/commands tricel/py.typed $(FOLDERS); do ln -s "../../$$path" .typing/tricel/; done
 
 bench: java $(VENV)/.installed-dev ## run every benchmark and print its table
 	@test -n "$(BENCHES)" || { echo "there is no benchmark in benchmarks/"; exit 1; }
@@ -70,16 +101,16 @@ soak: java $(VENV)/.installed-dev ## run a stream for MINUTES (30) and watch its
 	$(call spark_env,$(VENV)) $(BIN)/python benchmarks/soak.py --minutes $(or $(MINUTES),30)
 
 compat: java $(COMPAT)/.installed ## run the tests once with the oldest supported dependencies
-	$(call spark_env,$(COMPAT)) $(COMPAT)/bin/pytest $(ARGS)
+	$(call spark_env,$(COMPAT)) $(COMPAT)/bin/pytest $(SHARED) $(ARGS)
 
 clean: ## remove what the targets made
-	rm -rf $(VENV) $(COMPAT) .typing $(DEMO_OUT) build dist *.egg-info spark-warehouse metastore_db derby.log artifacts
+	rm -rf $(VENV) $(COMPAT) $(NIGHT) .typing $(DEMO_OUT) build dist *.egg-info spark-warehouse metastore_db derby.log artifacts
 	rm -rf .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is newer than pyproject.toml when the environment is up to date, so a second run installs nothing.
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[all]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python

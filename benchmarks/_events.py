@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from tricel.spark_backend.session import start_session
+from tricel.spark_backend.run.session import start_session
 
 
 @contextmanager

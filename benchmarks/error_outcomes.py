@@ -21,13 +21,13 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
-from tricel.spark_backend.delivery import Delivery, EventTable
-from tricel.spark_backend.errored import ERROR, SUBEXPRESSION
-from tricel.spark_backend.events import complete
+from tricel.spark_backend.compiled_filter import CompiledFilter
+from tricel.spark_backend.events.readers import complete
 from tricel.spark_backend.fanout.join import ERRORED, OUTCOME
-from tricel.spark_backend.lowered import CompiledFilter
-from tricel.spark_backend.outcomes import Judge
-from tricel.spark_backend.pair_files import PairFiles
+from tricel.spark_backend.run.delivery import Delivery, EventTable
+from tricel.spark_backend.run.evaluation import Judge
+from tricel.spark_backend.run.explain_errors import ERROR, SUBEXPRESSION
+from tricel.spark_backend.run.sink import PairFiles, left_out
 
 from tricel import compile_filter
 
@@ -57,13 +57,14 @@ JUDGE = Judge(
 def alone(events: DataFrame, files: PairFiles) -> None:
     """The outcomes, and nothing of the errors."""
     nothing = F.lit(None).cast("string")
-    files.write(JUDGE.pairs(events).withColumns({ERROR: nothing, SUBEXPRESSION: nothing}))
+    pairs = JUDGE.pairs(events).withColumns({ERROR: nothing, SUBEXPRESSION: nothing})
+    files.write_judged(pairs, left_out(events, with_event=False))
     files.counted()
 
 
 def at_once(events: DataFrame, files: PairFiles) -> None:
     """The errors explained where they are found: all pairs pass Python."""
-    files.write(JUDGE.explained(JUDGE.pairs(events), F.col(OUTCOME) == ERRORED))
+    files.write_judged(JUDGE.explained(JUDGE.pairs(events), F.col(OUTCOME) == ERRORED), ())
     files.counted()
 
 

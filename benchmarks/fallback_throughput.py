@@ -22,8 +22,8 @@ from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
 from tricel.spark_backend import column, where
-from tricel.spark_backend.columns import with_outcomes
-from tricel.spark_backend.lowered import CompiledFilter
+from tricel.spark_backend.compiled_filter import CompiledFilter
+from tricel.spark_backend.dataframes import with_outcomes
 
 from tricel import compile_filter
 
@@ -128,7 +128,7 @@ def one(table: Table, name: str, frame: DataFrame, few: DataFrame, asked: argpar
         raise SystemExit(f"Spark evaluates this by itself now, choose another: {text}")
     ours: Query = lambda df: where(df, compiled)  # noqa: E731
     theirs: Query = lambda df: df.where(rival(df, [text])[0])  # noqa: E731
-    both = few.select(column(compiled, few).alias("a"), rival(few, [text])[0].alias("b"))
+    both = few.select(column(few, compiled).alias("a"), rival(few, [text])[0].alias("b"))
     took = compare(lambda: ours(frame), lambda: theirs(frame), asked.rounds)
     add(table, name, asked.events, took, both.where("NOT a <=> b").count() == 0)
 

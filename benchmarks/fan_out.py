@@ -30,8 +30,8 @@ from typing import TYPE_CHECKING, TypeAlias
 from _memory import below
 from _plot import log_log
 from tricel.compiler import check_filter
+from tricel.spark_backend.compiled_filter import CompiledFilter, lower_filter
 from tricel.spark_backend.engines import Refusal, prepare
-from tricel.spark_backend.lowered import CompiledFilter, lower_filter
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,7 +153,7 @@ def boolean_columns(df: DataFrame, given: list[Trigger]) -> DataFrame:
     from pyspark.sql import functions as F
     from tricel.spark_backend import column
 
-    ids = F.array_compact(F.array(*(F.when(column(t.compiled, df), t.id) for t in given)))
+    ids = F.array_compact(F.array(*(F.when(column(df, t.compiled), t.id) for t in given)))
     return df.withColumn("trigger", F.explode(ids))
 
 

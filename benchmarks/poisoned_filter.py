@@ -17,9 +17,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from rich.console import Console
 from rich.table import Table
-from tricel.spark_backend.columns import with_outcomes
-from tricel.spark_backend.lowered import CompiledFilter
-from tricel.spark_backend.session import start_session
+from tricel.spark_backend.compiled_filter import CompiledFilter
+from tricel.spark_backend.dataframes import with_outcomes
+from tricel.spark_backend.run.session import start_session
 
 from tricel import compile_filter
 

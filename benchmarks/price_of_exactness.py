@@ -56,7 +56,7 @@ def main() -> None:
         for text_, sql in PAIRS:
             compiled = compile_filter(text_)
             ours, theirs = compare(lambda c=compiled: where(frame, c), lambda s=sql: frame.where(s), arguments.rounds)
-            right = F.coalesce(column(compiled, frame), F.lit(False))
+            right = F.coalesce(column(frame, compiled), F.lit(False))
             naive = F.coalesce(F.expr(sql), F.lit(False))
             wrong = frame.select(
                 F.count_if(naive & ~right).alias("kept"), F.count_if(right & ~naive).alias("lost")

@@ -82,7 +82,7 @@ def judged(spark: SparkSession, row: dict[str, Any], rounds: int) -> Judged:
     for size in (SMALL, LARGE):
         frame = events(spark, row, size)
         frame.count()
-        took, answer = measured(frame, column(compiled, frame), rounds)
+        took, answer = measured(frame, column(frame, compiled), rounds)
         frame.unpersist()
         seconds.append(took)
         right &= answer is (re2.search(subject(row, size)) is not None)

@@ -42,7 +42,7 @@ def write_triggers(file: Path, count: int) -> None:
     """The mix of `fan_out.py` as manifests."""
     manifests = [
         {
-            "apiVersion": "eventing.knative.dev/v1",
+            "apiVersion": "tricel.dev/v1alpha1",
             "kind": "Trigger",
             "metadata": {"name": f"t{i}", "namespace": "bench"},
             "spec": {

@@ -37,7 +37,7 @@ FIXED = {
     "fallback": "ce.type.matches('^(a|aa)+$')",
 }
 CHANGING = ("data.n < 100.0", "int(data.n) % 2 == 0", "ce.type == 'aaa'", "has(data.n) && data.n > 50.0", "]rubbish[")
-MANIFEST = """apiVersion: eventing.knative.dev/v1
+MANIFEST = """apiVersion: tricel.dev/v1alpha1
 kind: Trigger
 metadata: {name: NAME}
 spec:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Field:
 
     type: CelType
     required: bool = False
-    doc: str = ""
+    doc: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,10 +106,14 @@ class Record(CelType):
 
     def field(self, name: str) -> Field | None:
         """The field called `name`, declared or among the others; None where there can be none."""
+        return self.declared(name) or (None if self.others is None else Field(self.others))
+
+    def declared(self, name: str) -> Field | None:
+        """The declared field called `name`."""
         for known, declared in self.fields:
             if known == name:
                 return declared
-        return None if self.others is None else Field(self.others)
+        return None
 
 
 def parts(t: CelType) -> tuple[CelType, ...]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from .diagnostics import Diagnostic
 from .nodes import Expr, ListExpr, MapExpr, children, walk
-from .source import Source
+from .source import Source, Span
 
 MAX_TEXT = 100_000
 """Code points in one expression."""
@@ -40,6 +40,14 @@ class Limits:
 
 
 DEFAULT = Limits()
+
+
+def over_text(source: Source, limits: Limits) -> tuple[Diagnostic, ...]:
+    """TRI102 where a text is longer than the limits allow, before any of it is read."""
+    if len(source.text) <= limits.text:
+        return ()
+    message = f"the expression has {len(source.text):,} characters; at most {limits.text:,} are read"
+    return (Diagnostic("TRI102", message, source, Span(0, 1)),)
 
 
 def over_size(e: Expr, source: Source, limits: Limits) -> tuple[Diagnostic, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from .environment import Environment
+from .environments.model import Environment
 from .nodes import Expr, Ident, Select, children, variables, walk, with_children
 
 TYPE_NAMES = frozenset(

@@ -19,8 +19,9 @@ from tricel.grammar import cel_parser
 
 from . import literals
 from .diagnostics import Diagnostic
-from .functions import BY_CALL, NAMESPACES
-from .limits import MAX_DEPTH, MAX_NODES, MAX_TEXT
+from .functions import ALL, BY_CALL, NAMESPACES
+from .help.syntax import RESERVED, unclosed_string, unexpected_character, unexpected_token
+from .limits import DEFAULT, MAX_DEPTH, MAX_NODES, Limits, over_text
 from .nodes import (
     CONDITIONAL,
     IN,
@@ -48,7 +49,6 @@ from .nodes import (
     disjunction,
 )
 from .source import Source, Span
-from .syntax_help import RESERVED, unclosed_string, unexpected_character, unexpected_token
 
 _ONE, _TWO = 1, 2
 _QUANTIFIER = {2: (_ONE, False), 3: (_TWO, False)}
@@ -68,7 +68,7 @@ _MACROS: dict[str, tuple[MacroKind, dict[int, tuple[int, bool]]]] = {
     "optFlatMap": (MacroKind.OPT_FLAT_MAP, {2: (_ONE, False)}),
 }
 """By name, and by the number of arguments: how many of them name variables, and whether a condition follows."""
-_OF_MANY = frozenset({"math.greatest", "math.least"})
+_OF_MANY = frozenset(row.function for row in ALL if row.variadic)
 """Functions of any number of arguments: three or more are one list."""
 _RANKS = {
     "||": 0,
@@ -83,14 +83,14 @@ _FLAT = {"||": disjunction, "&&": conjunction}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def parse(source: Source, most: int = MAX_TEXT) -> tuple[Expr | None, tuple[Diagnostic, ...]]:
+def parse(source: Source, limits: Limits = DEFAULT) -> tuple[Expr | None, tuple[Diagnostic, ...]]:
     """The tree of a CEL expression, its nodes numbered from 1 with spans in the source; None when there is an error.
 
-    `most` is how many characters are read.
+    `limits` bounds the length of its text.
     """
-    if len(source.text) > most:
-        message = f"the expression has {len(source.text):,} characters; at most {most:,} are read"
-        return None, (Diagnostic("TRI102", message, source, Span(0, 1)),)
+    too_long = over_text(source, limits)
+    if too_long:
+        return None, too_long
     lone = _SURROGATE.search(source.text)
     if lone is not None:
         at = Span(lone.start(), lone.end())

@@ -13,7 +13,9 @@ from typing import Any
 
 import re2
 
-PATTERN_ARGUMENT = {"matches": 1, "regex.replace": 1, "regex.extract": 1, "regex.extractAll": 1}
+from .functions import ALL
+
+PATTERN_ARGUMENT = {row.function: row.pattern for row in ALL if row.pattern is not None}
 """The functions that take a pattern, and which argument it is, the receiver counted."""
 _MOST_PLACES = 32
 _GROUPS = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|[()]", re.DOTALL)

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from .celtypes import DYN, FREE, INT, JSON, JSON_KINDS, NUMBERS, STRING, CelType, Record, is_dynamic
 from .functions import BY_CALL, Overload
+from .nodes import EQUALS, NOT_EQUALS
 
 _JSON_SCALARS = frozenset(k for k in JSON_KINDS if not k.params)
 
@@ -27,7 +28,7 @@ def match_overload(row: Overload, types: Sequence[CelType]) -> CelType | None:
     """The result type when `row` takes arguments of `types`; None when it cannot."""
     if len(row.params) != len(types):
         return None
-    if row.function in ("_==_", "_!=_"):
+    if row.function in (EQUALS, NOT_EQUALS):
         return row.result
     if row.id == "in_list":
         return row.result if types[1].name == "list" or is_dynamic(types[1]) else None

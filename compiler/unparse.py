@@ -43,6 +43,7 @@ from .nodes import (
 from .operators import spelling
 
 _TERNARY, _OR, _AND, _RELATION, _ADDITION, _MULTIPLICATION, _UNARY, _MEMBER = range(8)
+_BRIEF = 60
 _BINARY = {
     **dict.fromkeys((EQUALS, NOT_EQUALS, LESS, LESS_EQUALS, GREATER, GREATER_EQUALS, IN), _RELATION),
     **dict.fromkeys((ADD, SUBTRACT), _ADDITION),
@@ -51,6 +52,12 @@ _BINARY = {
 _MACROS = frozenset({"has"})
 """Macros that are called as functions are: a function of that name is told apart by a leading dot."""
 _SELECTOR = re.compile(r"(?!(?:true|false|null|in)\b)[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+
+
+def brief(e: Expr) -> str:
+    """The text of `e`, cut where it is too long for a message."""
+    text = unparse(e)
+    return text if len(text) <= _BRIEF else text[: _BRIEF - 3] + "..."
 
 
 def unparse(e: Expr) -> str:

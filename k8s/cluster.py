@@ -17,7 +17,7 @@ from kubernetes import client
 from kubernetes import config as configurations
 from kubernetes.client.exceptions import ApiException
 from kubernetes.config.config_exception import ConfigException
-from tricel.compiler.trigger_fields import GROUPS
+from tricel.compiler.manifests.trigger_fields import GROUPS
 
 from .crd import PLURAL, version_of
 from .reflect import (
@@ -217,11 +217,12 @@ def warning_event(value: Object, reason: str, action: str, note: str, now: datet
 
 
 def without_bookkeeping(value: Object) -> dict[str, Any]:
-    """An object as its author knows it: without status and what the cluster keeps beside it."""
+    """An object as its author knows it: without status and what the cluster keeps beside it.
+
+    What `kubectl apply` was given, an annotation, stays: it tells of a filter that the cluster dropped.
+    """
     metadata = {k: v for k, v in (value.get("metadata") or {}).items() if k in ("name", "namespace", "labels")}
-    annotations = dict((value.get("metadata") or {}).get("annotations") or {})
-    annotations.pop("kubectl.kubernetes.io/last-applied-configuration", None)
-    if annotations:
+    if annotations := (value.get("metadata") or {}).get("annotations"):
         metadata["annotations"] = annotations
     return {
         **{k: v for k, v in value.items() if k in ("apiVersion", "kind")},

@@ -5,13 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import yaml
-from tricel.compiler.trigger_fields import GROUPS, TRICEL_GROUP, VERSIONS
+from tricel.compiler.manifests.trigger_fields import GROUPS, TRICEL_GROUP, VERSIONS
 
 from .openapi import trigger_schema
 from .rules import RULES
 
 PLURAL = "triggers"
 _POLICY = "triggers.tricel.dev"
+_HAS_SPEC = "has({0}.spec) && type({0}.spec) == map"
+_ANEW = (
+    "request.operation != 'UPDATE' || has(object.spec) != has(oldObject.spec) "
+    "|| (has(object.spec) && dyn(object.spec) != dyn(oldObject.spec))"
+)
+"""That the spec is not as it was before an update."""
 Manifest = dict[str, Any]
 
 _COLUMNS = (
@@ -54,35 +60,64 @@ def custom_resource_definition() -> Manifest:
     }
 
 
-def admission_policy() -> tuple[Manifest, Manifest]:
-    """A ValidatingAdmissionPolicy (Kubernetes 1.30) with what Kubernetes' own CEL can check, and its binding."""
+def admission_policy() -> tuple[Manifest, ...]:
+    """ValidatingAdmissionPolicies (Kubernetes 1.30) with what Kubernetes' own CEL can check, each with its binding.
+
+    The first denies. The second warns of Triggers that were wrong before an update and whose spec it leaves: a finalizer
+    must be able to go, and a label to be set.
+    """
+    return (*_policy(_POLICY, _ANEW, "Deny", "Fail"), *_policy(f"kept.{_POLICY}", f"!({_ANEW})", "Warn", "Ignore"))
+
+
+def _policy(name: str, condition: str, action: str, on_error: str) -> tuple[Manifest, Manifest]:
+    """A policy for the Triggers of which a condition holds, and its binding."""
     rules = {
         "apiGroups": list(GROUPS),
         "apiVersions": ["*"],
         "operations": ["CREATE", "UPDATE"],
         "resources": [PLURAL],
     }
+    has_spec = {
+        "expression": _HAS_SPEC.format("object"),
+        "message": "TRI311: the Trigger has no spec: write spec.broker and spec.subscriber",
+        "reason": "Invalid",
+    }
     policy = {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicy",
-        "metadata": {"name": _POLICY},
+        "metadata": {"name": name},
         "spec": {
-            "failurePolicy": "Fail",
-            "matchConstraints": {"resourceRules": [rules]},
+            "failurePolicy": on_error,
+            "matchConstraints": {"resourceRules": [rules], "namespaceSelector": namespaces_reviewed()},
+            "matchConditions": [{"name": "spec", "expression": condition}],
             "variables": [
-                {"name": "spec", "expression": "dyn(object.spec)"},
-                {"name": "oldSpec", "expression": "dyn(oldObject.spec)"},
+                {"name": "spec", "expression": _spec_of("object")},
+                {"name": "oldSpec", "expression": _spec_of("oldObject")},
             ],
-            "validations": [rule.as_policy() for rule in RULES],
+            "validations": [has_spec, *(rule.as_policy() for rule in RULES)],
         },
     }
     binding = {
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicyBinding",
-        "metadata": {"name": _POLICY},
-        "spec": {"policyName": _POLICY, "validationActions": ["Deny"]},
+        "metadata": {"name": name},
+        "spec": {"policyName": name, "validationActions": [action]},
     }
     return policy, binding
+
+
+def _spec_of(value: str) -> str:
+    return f"{_HAS_SPEC.format(value)} ? dyn({value}.spec) : dyn({{}})"
+
+
+def namespaces_reviewed() -> Manifest:
+    """The selector of the namespaces whose Triggers are reviewed: the webhook's own and the cluster's can be mended."""
+    return {
+        "matchExpressions": [
+            {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "tricel-system"]},
+            {"key": "tricel.dev/admission", "operator": "NotIn", "values": ["disabled"]},
+        ]
+    }
 
 
 def version_of(group: str) -> str:

@@ -26,6 +26,13 @@ class Metrics:
         )
         self.denials = Counter("tricel_webhook_denials", "Denied reviews, by code.", ["code"], registry=self.registry)
         self.in_flight = Gauge("tricel_webhook_in_flight", "Reviews being made.", registry=self.registry)
+        self.connections = Gauge("tricel_webhook_connections", "Open connections.", registry=self.registry)
+        self.dropped = Counter(
+            "tricel_webhook_connections_dropped",
+            "Connections that were dropped, to make room or because they were slow.",
+            ["reason"],
+            registry=self.registry,
+        )
         self.reloads = Counter("tricel_webhook_certificate_reloads", "Certificates taken up.", registry=self.registry)
         self.expiry = Gauge(
             "tricel_webhook_certificate_expiry_timestamp_seconds",

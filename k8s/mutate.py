@@ -10,9 +10,10 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tricel.compiler.dialects.source_and_type import FIELDS
+from tricel.compiler.dialects import UNDER_FILTER
+from tricel.compiler.dialects.given import written
 
-from .review import DELETE, KIND, VERSION, Request, read_request
+from .review import DELETE, KIND, VERSION, Request, keeps_spec, read_request
 
 Operation = dict[str, Any]
 _SINKS = (("subscriber",), ("delivery", "deadLetterSink"))
@@ -38,12 +39,13 @@ def patched(request: Request) -> dict[str, Any]:
 
 
 def patch(request: Request) -> list[Operation]:
-    """The changes: a `ref` gets the Trigger's namespace, and `sourceAndType` becomes `attributes`."""
+    """The changes: a `ref` gets the Trigger's namespace, and a deprecated filter its current form."""
     value = request.object
     if value is None or request.operation == DELETE or request.subresource or value.get("kind") != "Trigger":
         return []
     spec = value.get("spec")
-    if not isinstance(spec, Mapping):
+    # A spec that stays as it is stays so wholly: changed here, it would be judged as one that somebody changed.
+    if not isinstance(spec, Mapping) or keeps_spec(request):
         return []
     return [*_namespaces(spec, request.namespace), *_current_form(spec)]
 
@@ -58,12 +60,12 @@ def _namespaces(spec: Mapping[str, Any], namespace: str) -> Iterator[Operation]:
 def _current_form(spec: Mapping[str, Any]) -> Iterator[Operation]:
     """Only where the filter has this one form and the compiler would read it."""
     forms = _at(spec, ("filter",))
-    old = _at(spec, ("filter", "sourceAndType"))
-    if old is None or forms is None or set(forms) != {"sourceAndType"}:
-        return
-    if set(old) <= set(FIELDS) and all(isinstance(value, str) for value in old.values()):
-        yield _add("/spec/filter/attributes", dict(old))
-        yield {"op": "remove", "path": "/spec/filter/sourceAndType"}
+    row = UNDER_FILTER.get(next(iter(forms))) if forms is not None and len(forms) == 1 else None
+    old = _at(spec, ("filter", row.name)) if row is not None and row.successor else None
+    place = written(old) if old is not None else None
+    if row is not None and place is not None and row.to_cel(place).expr is not None:
+        yield _add(f"/spec/filter/{row.successor}", dict(old or {}))
+        yield {"op": "remove", "path": f"/spec/filter/{row.name}"}
 
 
 def _at(value: Mapping[str, Any], path: tuple[str, ...]) -> Mapping[str, Any] | None:

@@ -2,7 +2,9 @@
 
 A structural schema cannot recurse, and an object without `x-kubernetes-preserve-unknown-fields` loses the fields that it
 does not name before any webhook sees them. A misspelt field that vanishes would deliver every event, so nothing below
-`spec` is dropped: what the schema does not name, the webhook reports.
+`spec` is dropped: what the schema does not name, the webhook reports. The server checks the schema first, and what it
+refuses the webhook never sees: alternatives and patterns, which an API server words badly, are rules with a message of
+ours where its CEL can say them, and are left to the webhook where it cannot.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from typing import Any
 
 from tricel.compiler import Limits
-from tricel.compiler.trigger_fields import SPEC, FieldRow, Shape
+from tricel.compiler.manifests.trigger_fields import SPEC, FieldRow, Shape
 
 from . import dialect_schemas
 from .rules import RULES
@@ -55,7 +57,9 @@ def _spec() -> Schema:
     schema = _object(SPEC, "What is asked for.")
     schema["properties"]["filter"] = dialect_schemas.filter_forms(_description("filter"))
     schema["properties"]["filters"] = dialect_schemas.filters(_description("filters"))
-    schema["x-kubernetes-validations"] = [rule.as_crd() for rule in RULES]
+    # A rule says what is missing, and why; where the schema says it, no rule is looked at.
+    del schema["required"]
+    schema["x-kubernetes-validations"] = [rule.as_crd() for rule in RULES if not rule.policy_only]
     return schema
 
 
@@ -92,9 +96,6 @@ def _string(row: FieldRow) -> Schema:
         return {**schema, "enum": list(row.choices)}
     if row.required:
         schema["minLength"] = 1
-    whole = [f"^{pattern}$" for pattern in row.patterns]
-    if whole:
-        schema |= {"pattern": whole[0], "allOf": [{"pattern": pattern} for pattern in whole[1:]]}
     schema["maxLength"] = Limits().text if row.name == "CACerts" else LONGEST_TEXT
     return schema
 

@@ -6,6 +6,7 @@ with every diagnostic; what it warns of is allowed, with warnings. Nothing is as
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -24,14 +25,18 @@ from tricel.compiler import (
     field_of,
     read_object,
 )
-from tricel.compiler.diagnostics import as_admission
+from tricel.compiler.diagnostics import as_admission, in_order
 from tricel.compiler.limits import DEFAULT
-from tricel.spark_backend.lowered import lower_filter
+from tricel.spark_backend.compiled_filter import lower_filter
 
 VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
 CREATE, UPDATE, DELETE = "CREATE", "UPDATE", "DELETE"
 _BAD_REQUEST = 400
+_VALUES, _CHARACTERS = 20_000, 1_000_000
+"""How much a Trigger may have of both; a cluster keeps no object of more than 1.5 MiB."""
+_SHOWN = 2
+"""How many problems from before a warning names."""
 
 
 class NotAReviewError(ValueError):
@@ -125,14 +130,45 @@ def judge(request: Request, *, features: frozenset[str] = frozenset(), limits: L
         return Verdict(())
     if request.object is None:
         return Verdict((_no_trigger(request, "the request has no object"),))
-    if _leaves_only(request.object, request.old_object):
-        return Verdict(())
+    excess = _excess(request.object)
+    if excess:
+        too_large = Diagnostic("TRI102", excess, Source("", request.name or "object"), Span(0, 0), field="spec")
+        return as_before(request, (too_large,))
     trigger, found = _read(request.object, request, features)
-    if trigger is None:
+    anew = _adds_problems(request, found, features)
+    if trigger is not None:
+        found += (_changes(request, trigger, features) if anew else ()) + _filter_problems(trigger, limits)
+    found = in_order(found)
+    return Verdict(found) if anew else as_before(request, found)
+
+
+def as_before(request: Request, found: tuple[Diagnostic, ...]) -> Verdict:
+    """The verdict on problems of the spec: those that an update leaves as they were are a warning, and deny nothing.
+
+    A finalizer must be able to go, and a label to be set, however bad the Trigger is.
+    """
+    wrong = errors(found)
+    if not wrong or not keeps_spec(request):
         return Verdict(found)
-    if request.operation == UPDATE:
-        found += _changes(request, trigger, features)
-    return Verdict(found + _filter_problems(trigger, limits))
+    shown = "; ".join(as_admission.summary(d, field_of(d)) for d in wrong[:_SHOWN])
+    count = "1 error" if len(wrong) == 1 else f"{len(wrong)} errors"
+    message = f"the Trigger is as wrong as it was before, with {count}: {shown}"
+    kept = Diagnostic("TRI503", message, Source("", request.name or "object"), Span(0, 0), field="spec")
+    return Verdict((kept, *(d for d in found if d.severity is not Severity.ERROR)))
+
+
+def keeps_spec(request: Request) -> bool:
+    """Whether the request is an update of a Trigger that leaves its spec as it was."""
+    new, old = request.object, request.old_object
+    if request.operation != UPDATE or request.subresource or new is None or old is None:
+        return False
+    try:
+        same = new.get("spec") == old.get("spec")
+        # To Python true is 1.
+        same = same and json.dumps(new.get("spec"), sort_keys=True) == json.dumps(old.get("spec"), sort_keys=True)
+    except RecursionError:
+        return False
+    return same and new.get("kind") == old.get("kind") == "Trigger"
 
 
 def answer(request: Request, verdict: Verdict) -> dict[str, Any]:
@@ -174,17 +210,56 @@ def _read(
 
 
 def _named(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The object with a name where the server has yet to make one of its `generateName`."""
+    """The object without what the server keeps beside it, and with a name where it has yet to make one."""
     metadata = value.get("metadata")
-    if not isinstance(metadata, Mapping) or metadata.get("name") or not metadata.get("generateName"):
+    value = {name: inner for name, inner in value.items() if name != "status"}
+    if not isinstance(metadata, Mapping):
         return value
-    return {**value, "metadata": {**metadata, "name": metadata["generateName"]}}
+    metadata = {name: inner for name, inner in metadata.items() if name != "managedFields"}
+    if not metadata.get("name") and metadata.get("generateName"):
+        metadata["name"] = metadata["generateName"]
+    return {**value, "metadata": metadata}
+
+
+def _excess(value: Mapping[str, Any]) -> str:
+    """Why an object is not read at all: reading takes a hundred times the memory of what is read. Empty where it is."""
+    metadata = value.get("metadata")
+    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
+    values = characters = 0
+    left: list[Any] = [value.get("spec"), annotations]
+    while left:
+        each = left.pop()
+        values += 1
+        if isinstance(each, str):
+            characters += len(each)
+        elif isinstance(each, Mapping):
+            characters += sum(len(str(key)) for key in each)
+            left.extend(each.values())
+        elif isinstance(each, list):
+            left.extend(each)
+        if values + len(left) > _VALUES:
+            return f"the Trigger has more than {_VALUES:,} values"
+        if characters > _CHARACTERS:
+            return f"the Trigger has more than {_CHARACTERS:,} characters"
+    return ""
+
+
+def _adds_problems(request: Request, found: tuple[Diagnostic, ...], features: frozenset[str]) -> bool:
+    """Whether an update is to be judged as a whole: it changes the spec, or puts something wrong beside it."""
+    if request.old_object is None or not keeps_spec(request):
+        return True
+    known = {(d.code, d.message) for d in _read(request.old_object, request, features)[1]}
+    return not {(d.code, d.message) for d in errors(found)} <= known
 
 
 def _changes(request: Request, trigger: Trigger, features: frozenset[str]) -> tuple[Diagnostic, ...]:
+    if request.operation != UPDATE:
+        return ()
     if request.old_object is None:
         return (_no_trigger(request, "the request is an update and has no old object"),)
     old, _ = _read(request.old_object, request, features)
+    if old is not None and not isinstance(request.old_object.get("spec"), Mapping):
+        return ()
     return (
         (_no_trigger(request, "the old object is not a Trigger"),)
         if old is None
@@ -194,7 +269,7 @@ def _changes(request: Request, trigger: Trigger, features: frozenset[str]) -> tu
 
 def _filter_problems(trigger: Trigger, limits: Limits) -> tuple[Diagnostic, ...]:
     """The diagnostics of the filter, and a warning for each part that does not run natively."""
-    checked, found = check_translation(trigger.translation, limits=limits)
+    checked, found = check_translation(trigger.translation, limits=limits, version=trigger.version)
     if checked is None:
         return found
     try:
@@ -207,13 +282,6 @@ def _filter_problems(trigger: Trigger, limits: Limits) -> tuple[Diagnostic, ...]
         for part in lowered.residual
     )
     return (*lowered.diagnostics, *slow)
-
-
-def _leaves_only(new: Mapping[str, Any], old: Mapping[str, Any] | None) -> bool:
-    """Whether the object is being deleted and its spec stays: a finalizer must be able to go, however bad the filter."""
-    metadata = new.get("metadata")
-    leaving = isinstance(metadata, Mapping) and bool(metadata.get("deletionTimestamp"))
-    return leaving and old is not None and new.get("kind") == "Trigger" and new.get("spec") == old.get("spec")
 
 
 def _no_trigger(request: Request, message: str) -> Diagnostic:

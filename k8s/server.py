@@ -28,24 +28,33 @@ from aiohttp import web
 from tricel.compiler import Limits
 from tricel.compiler.limits import DEFAULT
 
+from .bodies import Bodies, Body, NoRoomError, TooLargeError
+from .connections import Connection, Connections, listen
+from .memory import give_back, used
 from .metrics import CONTENT_TYPE, Metrics
 from .review import NotAReviewError
 from .tls import RotatingCertificate
-from .work import MUTATE, VALIDATE, Answer, unfinished
-from .workers import NotBegunError, NotFinishedError, WorkerDiedError, Workers
+from .work import MUTATE, VALIDATE, Answer
+from .workers import NotBegunError, WorkerDiedError, Workers
 
 _LOG = logging.getLogger("tricel.webhook")
+_PAUSE = 1.0
+"""Seconds between two looks at the memory."""
+_SPARE = 4 * 2**20
+"""Bytes that are not worth giving back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
     """How the webhook serves. Times are in seconds, sizes in bytes.
 
-    `idle` bounds the wait for the head of a request, on a new connection too (an API server drops connections after 90,
-    and should be first); `read` the wait for its body; `review` the work on it, after which it is denied. `most` reviews
-    may be in progress or waiting at once, and as many bodies may be arriving; `workers` processes make the reviews. At the end the server
-    takes requests for `drain` more, while clients are told to leave; it then takes no new connection, waits up to `settle`
-    for the open ones to end, and gives the requests in progress `finish`.
+    `head` bounds the wait for the handshake and the head of the first request on a connection; `idle` for that of the
+    next (an API server drops connections after 90, and should be first); `read` the wait for a body; `review` the work
+    on it, after which it is denied. `connections` may be open at once. `most` reviews may be in progress or waiting;
+    their bodies, and those that are arriving, have `room` bytes together, and each has `largest` (a cluster keeps
+    objects of 1.5 MiB, and a review has two). `workers` processes make the reviews; each may use `memory` bytes more than
+    at its beginning. At the end the server takes requests for `drain` more, while clients are told to leave; it then
+    takes no new connection, waits up to `settle` for the open ones to end, and gives the requests in progress `finish`.
     """
 
     certificate: Path
@@ -54,7 +63,11 @@ class Options:
     port: int = 8443
     features: frozenset[str] = frozenset()
     limits: Limits = DEFAULT
-    largest: int = 8 * 2**20
+    largest: int = 4 * 2**20
+    room: int = 12 * 2**20
+    memory: int = 48 * 2**20
+    connections: int = 128
+    head: float = 5.0
     idle: float = 100.0
     read: float = 5.0
     review: float = 8.0
@@ -80,19 +93,26 @@ class Webhook:
         self.metrics = Metrics()
         self.ending = False
         self._busy = 0
-        self._arriving = 0
-        self._workers = Workers(options.workers, options.features, options.limits, options.review)
+        self._bodies = Bodies(options.room, options.largest)
+        self._workers = Workers(options.workers, options.features, options.limits, options.review, options.memory)
         self._note_certificate()
 
     def application(self) -> web.Application:
         """The routes."""
-        app = web.Application(client_max_size=self.options.largest, middlewares=[self._leave])
+        app = web.Application(middlewares=[self._leave])
         app.router.add_post(VALIDATE, self._review)
         app.router.add_post(MUTATE, self._review)
         app.router.add_get("/healthz", self._healthy)
         app.router.add_get("/readyz", self._ready)
         app.router.add_get("/metrics", self._metrics)
         return app
+
+    def connections(self, http: Callable[[], Any]) -> Connections:
+        """The connections, on which `http` speaks."""
+        found = Connections(self.options.connections, self.options.head, self.certificate.context, http)
+        found.dropped = lambda reason: self.metrics.dropped.labels(reason).inc()
+        self.metrics.connections.set_function(lambda: len(found))
+        return found
 
     async def follow_certificate(self) -> None:
         """Takes up new certificates until cancelled."""
@@ -102,6 +122,16 @@ class Webhook:
                 self.metrics.reloads.inc()
                 self._note_certificate()
                 _LOG.info("certificate reloaded", extra={"fields": {"expires": self.certificate.expires.isoformat()}})
+
+    async def give_back_memory(self) -> None:
+        """Gives the system what many requests at once have left, until cancelled."""
+        least = used()
+        while True:
+            await asyncio.sleep(_PAUSE)
+            if used() > least + _SPARE and not self._busy:
+                give_back()
+                least = used()
+            least = min(least, used())
 
     def close(self) -> None:
         """Ends the workers; those still at work are not waited for."""
@@ -116,8 +146,15 @@ class Webhook:
 
     @web.middleware
     async def _leave(self, request: web.Request, handler: Callable[..., Any]) -> web.StreamResponse:
-        """Tells clients of a server that ends to make their next request elsewhere."""
-        response: web.StreamResponse = await handler(request)
+        """Tells clients of a server that ends to make their next request elsewhere, and what a connection is at."""
+        connection = _connection_of(request)
+        if connection is not None:
+            connection.begin()
+        try:
+            response: web.StreamResponse = await handler(request)
+        finally:
+            if connection is not None:
+                connection.answered()
         if self.ending:
             response.force_close()
         return response
@@ -147,16 +184,22 @@ class Webhook:
         body = await self._body(request)
         if isinstance(body, web.Response):
             return "overloaded" if body.status == 503 else "invalid", body
-        if self._busy >= self.options.most:
-            return "overloaded", _overloaded()
+        try:
+            connection = _connection_of(request)
+            if connection is not None:
+                connection.arrived()
+            if self._busy >= self.options.most:
+                return "overloaded", _overloaded()
+            return await self._reviewed(request.path, body.content)
+        finally:
+            self._bodies.give_back(body)
+
+    async def _reviewed(self, path: str, body: bytearray) -> tuple[str, web.Response]:
         begin = time.perf_counter()
         self._busy += 1
         self.metrics.in_flight.inc()
         try:
-            try:
-                done = await self._workers.answer(request.path, body)
-            except NotFinishedError:
-                done = unfinished(request.path, body, self.options.review)
+            done = await self._workers.answer(path, body)
         except NotAReviewError as e:
             return "invalid", _refusal(400, str(e))
         except NotBegunError:
@@ -170,27 +213,25 @@ class Webhook:
         finally:
             self._busy -= 1
             self.metrics.in_flight.dec()
-        return done.outcome, self._noted(request.path, done, time.perf_counter() - begin)
+        return done.outcome, self._noted(path, done, time.perf_counter() - begin)
 
-    async def _body(self, request: web.Request) -> bytes | web.Response:
+    async def _body(self, request: web.Request) -> Body | web.Response:
         if request.content_type != "application/json":
             return _refusal(415, "the content type is not application/json")
         if request.headers.get("Content-Encoding", "identity") != "identity":
             return _refusal(415, "the body is encoded")
         if (request.content_length or 0) > self.options.largest:
             return _refusal(413, "the body is too large")
-        if request.content.is_eof():
-            return await _read(request)
-        if self._arriving >= self.options.most:
-            return _overloaded()
-        self._arriving += 1
         try:
-            async with asyncio.timeout(self.options.read):
-                return await _read(request)
+            return await self._bodies.read(request.content.iter_any(), self.options.read)
+        except NoRoomError:
+            return _overloaded()
+        except TooLargeError:
+            return _refusal(413, "the body is too large")
         except TimeoutError:
             return _refusal(408, "the body did not arrive in time")
-        finally:
-            self._arriving -= 1
+        except (web.PayloadAccessError, web.RequestPayloadError, ConnectionError):
+            return _refusal(400, "the body is not complete")
 
     def _noted(self, path: str, done: Answer, seconds: float) -> web.Response:
         """Counts and logs an answer."""
@@ -226,11 +267,13 @@ async def serve(options: Options, started: Callable[[int], None] | None = None) 
     # What is loaded now stays: the collector need not walk it while requests wait.
     gc.collect()
     gc.freeze()
-    following = asyncio.create_task(webhook.follow_certificate())
+    beside = [asyncio.create_task(each) for each in (webhook.follow_certificate(), webhook.give_back_memory())]
     try:
-        site = web.TCPSite(runner, options.host, options.port, ssl_context=webhook.certificate.context, backlog=512)
-        await site.start()
-        port = runner.addresses[0][1]
+        assert runner.server is not None
+        connections = webhook.connections(runner.server)
+        listener = await listen(options.host, options.port)
+        accepting = asyncio.create_task(connections.accept(listener))
+        port = listener.getsockname()[1]
         _LOG.info("serving", extra={"fields": {"port": port}})
         if started is not None:
             started(port)
@@ -238,29 +281,27 @@ async def serve(options: Options, started: Callable[[int], None] | None = None) 
         _LOG.info("ending", extra={"fields": {"drain": options.drain}})
         webhook.ending = True
         await asyncio.sleep(options.drain)
-        await site.stop()
-        await _emptied(runner, options.settle)
+        accepting.cancel()
+        listener.close()
+        await _emptied(connections, options.settle)
     finally:
-        following.cancel()
+        for task in beside:
+            task.cancel()
         await runner.cleanup()
         webhook.close()
     _LOG.info("ended")
 
 
-async def _read(request: web.Request) -> bytes | web.Response:
-    """The body, or the refusal of one that is too large or broken."""
-    try:
-        return await request.read()
-    except web.HTTPRequestEntityTooLarge:
-        return _refusal(413, "the body is too large")
-    except (web.PayloadAccessError, web.RequestPayloadError, ConnectionError):
-        return _refusal(400, "the body is not complete")
+def _connection_of(request: web.Request) -> Connection | None:
+    """The connection of a request; None where it is gone already."""
+    protocol = None if request.transport is None else request.transport.get_protocol()
+    return protocol if isinstance(protocol, Connection) else None
 
 
-async def _emptied(runner: web.AppRunner, seconds: float) -> None:
+async def _emptied(connections: Connections, seconds: float) -> None:
     """Waits until no connection is open: one that was just accepted has its request still on the way."""
     end = time.monotonic() + seconds
-    while runner.server is not None and runner.server.connections and time.monotonic() < end:
+    while connections and time.monotonic() < end:
         await asyncio.sleep(0.02)
 
 

@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tricel.compiler import Diagnostic, Limits, Source, Span
-from tricel.compiler.trigger_fields import TRICEL_GROUP
+from tricel.compiler.faults import INTERNAL, bounded, internal_error
+from tricel.compiler.manifests.trigger_fields import TRICEL_GROUP
 
 from .mutate import patched
-from .review import CREATE, NotAReviewError, Request, Verdict, answer, judge, read_request
+from .review import CREATE, NotAReviewError, Request, Verdict, answer, as_before, judge, read_request
 
 VALIDATE, MUTATE = "/validate", "/mutate"
 
@@ -43,19 +44,27 @@ def prepare() -> None:
     gc.freeze()
 
 
-def answered(path: str, body: bytes, features: frozenset[str], limits: Limits) -> Answer:
-    """The answer to a body that was sent to `/validate` or `/mutate`.
+def answered(path: str, body: bytes | bytearray, features: frozenset[str], limits: Limits) -> Answer:
+    """The answer to a body that was sent to `/validate` or `/mutate`. Where the review itself fails, it is a denial.
 
     Raises:
         NotAReviewError: where the body cannot be answered.
     """
     request = _read(body)
+
+    def denied(fault: Exception) -> Answer:
+        return _judged(request, as_before(request, (internal_error(fault, Source("", request.name), field="spec"),)))
+
+    return bounded(lambda: _answered(path, request, features, limits), denied)
+
+
+def _answered(path: str, request: Request, features: frozenset[str], limits: Limits) -> Answer:
     if path == MUTATE:
         return Answer(_encoded(patched(request)), "answered", _fields(request))
     return _judged(request, judge(request, features=features, limits=limits))
 
 
-def unfinished(path: str, body: bytes, seconds: float) -> Answer:
+def unfinished(path: str, body: bytes | bytearray) -> Answer:
     """A denial, for a review that takes too long: not a failure, which a policy could let pass.
 
     Raises:
@@ -64,16 +73,19 @@ def unfinished(path: str, body: bytes, seconds: float) -> Answer:
     request = _read(body)
     if path == MUTATE:
         return Answer(_encoded(patched(request)), "answered", _fields(request))
-    message = f"the review was not finished in {seconds:g} seconds"
+    message = "the review was not finished in the time that the webhook gives it"
     found = Diagnostic("TRI502", message, Source("", request.name), Span(0, 0), "write a smaller filter", "spec")
-    return _judged(request, Verdict((found,)))
+    return _judged(request, as_before(request, (found,)))
 
 
 def _judged(request: Request, verdict: Verdict) -> Answer:
     outcome = "allowed" if verdict.allowed else "denied"
     codes = list(dict.fromkeys(d.code for d in verdict.diagnostics))
-    body = _encoded(answer(request, verdict))
-    return Answer(body, outcome, {**_fields(request), "codes": codes}, verdict.denials)
+    fields = {**_fields(request), "codes": codes}
+    faults = [d.message for d in verdict.diagnostics if d.code == INTERNAL]
+    if faults:  # nothing of a filter is in these messages
+        fields["faults"] = faults
+    return Answer(_encoded(answer(request, verdict)), outcome, fields, verdict.denials)
 
 
 def _fields(request: Request) -> dict[str, object]:
@@ -86,7 +98,7 @@ def _fields(request: Request) -> dict[str, object]:
     }
 
 
-def _read(body: bytes) -> Request:
+def _read(body: bytes | bytearray) -> Request:
     try:
         value = json.loads(body)
     except (ValueError, RecursionError) as e:

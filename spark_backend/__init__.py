@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .columns import column, where
+    from .dataframes import column, where
     from .fanout import fan_out
 
 __all__ = ["column", "fan_out", "where"]
@@ -14,6 +14,6 @@ __all__ = ["column", "fan_out", "where"]
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from . import columns, fanout
+    from . import dataframes, fanout
 
-    return getattr(fanout if name == "fan_out" else columns, name)
+    return getattr(fanout if name == "fan_out" else dataframes, name)

@@ -2,8 +2,33 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from collections.abc import Callable
+from typing import TypeAlias
+
 from tricel.compiler.diagnostics import Diagnostic
 from tricel.compiler.source import NOWHERE, Source
+
+Warn: TypeAlias = Callable[[Diagnostic], None]
+"""What is told of each warning about events: the command line prints it, a library's user has it from `warn_user`."""
+
+
+class TricelWarning(UserWarning):
+    """Something about events that is worth knowing, and that a call goes on with."""
+
+
+def warn_user(d: Diagnostic) -> None:
+    """The diagnostic as a Python warning, at the line that called tricel."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "tricel":
+        level, frame = level + 1, frame.f_back
+    text = f"{d.message} ({d.code})" + (f": {d.help}" if d.help else "")
+    warnings.warn(text, TricelWarning, stacklevel=level)
+
+
+def warn_nobody(d: Diagnostic) -> None:
+    """For what was told before."""
 
 
 class RunError(Exception):

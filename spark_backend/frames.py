@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-from tricel.compiler import CLOUD_EVENT, Environment
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from tricel.compiler import CLOUD_EVENT, CheckedFilter, Environment
 
-from .jsontext import KEEPS_LAST, VALIDATES
-from .layout import Layout, Quirks, recognise
+from .failure import Warn, warn_user
+from .reads import unread
+from .sql import Operand, render
+from .sql.json_text import KEEPS_LAST, VALIDATES
+from .sql.layout import Layout, Quirks, recognise
 
 _NESTED_LAMBDAS = (4, 3)
 """The first release whose optimiser finds a UDF call again that holds nested lambdas: others leave it in the plan."""
@@ -30,6 +35,26 @@ def layout_of(df: DataFrame, environment: Environment = CLOUD_EVENT) -> Layout:
     return recognise(df.schema, environment, quirks)
 
 
+def layouts_of(df: DataFrame, filters: Iterable[CheckedFilter], warn: Warn = warn_user) -> dict[Environment, Layout]:
+    """The layout of `df` for the environment of each filter, once it is known to have what the filters read.
+
+    An attribute that no event can have, and that none must have, is told to `warn` (TRI609).
+
+    Raises:
+        LayoutError: where the columns do not hold events, or lack what a filter reads (TRI608).
+    """
+    given = tuple(filters)
+    layouts = {e: layout_of(df, e) for e in dict.fromkeys(f.checked.environment for f in given)}
+    for diagnostic in unread(given, layouts, df.columns):
+        warn(diagnostic)
+    return layouts
+
+
+def expression(node: Operand, taken: Iterable[str] = ()) -> Column:
+    """The column of an SQL expression. `taken` are the names of columns that its variables must not have."""
+    return F.expr(render(node.sql, frozenset(name.lower() for name in taken)))
+
+
 def release(spark: SparkSession) -> tuple[int, ...]:
     """The first two numbers of the version of the Spark that a session runs on."""
     return tuple(int(n) for n in re.findall(r"\d+", spark.version)[:2])
@@ -41,7 +66,7 @@ def is_classic(spark: SparkSession) -> bool:
 
 
 def takes_unpaired_surrogates(spark: SparkSession) -> bool:
-    """Whether the session's JSON parser takes an unpaired surrogate escape, which is no text (see `jsontext`)."""
+    """Whether the session's JSON parser takes an unpaired surrogate escape, which is no text (see `json_text`)."""
     return not _is_on(spark, VALIDATES)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .fanout.explain import explain
-from .fanout.names import names_beside
-from .fanout.plan import plan
-from .layout import DEFAULT
-from .lowered import CompiledFilter
+from .compiled_filter import CompiledFilter
+from .fanout.planning.explain import explain
+from .fanout.planning.plan import plan
+from .sql.layout import default_layout
+from .sql.names import names_beside
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +39,12 @@ def as_json(compiled: CompiledFilter) -> dict[str, object]:
 
 
 def planned(named: Sequence[tuple[str, CompiledFilter]]) -> str:
-    """How a run, which counts errors, evaluates filters together; for events as `DEFAULT` has them.
+    """How a run, which counts errors, evaluates filters together; for events in a table that nobody has described.
 
     Raises:
         CompileError: where neither Spark nor an engine can evaluate a filter.
     """
     triggers = [_Named(id_, compiled) for id_, compiled in named]
-    layouts = {f.checked.checked.environment: DEFAULT for _, f in named}
+    environments = dict.fromkeys(f.checked.checked.environment for _, f in named)
+    layouts = {environment: default_layout(environment) for environment in environments}
     return explain(plan(triggers, layouts, names_beside(()), errors=[id_ for id_, _ in named]))

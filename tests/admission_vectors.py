@@ -130,6 +130,11 @@ _CASES: tuple[tuple[str, str, Object], ...] = (
     ("no spec", "TRI311", {**trigger(), "spec": None}),
     ("spec that is a list", "TRI310", {**trigger(), "spec": []}),
     ("unknown annotation value", "TRI315", trigger(annotations={"eventing.knative.dev/injection": "yes"})),
+    ("filter under the subscriber", "TRI309", trigger({"subscriber": {"uri": "http://x/", "filter": {"attributes": {}}}})),
+    ("misspelt filter", "TRI308", trigger({"filtre": {"attributes": {"type": "t"}}})),
+    ("attributes beside the filter", "TRI309", trigger({"attributes": {"type": "t"}})),
+    ("unknown field of the delivery", "TRI308", trigger({"delivery": {"colour": "red"}})),
+    ("misspelt annotation", "TRI315", trigger(annotations={"tricel.dev/expresion": "true"})),
     ("annotation that is not JSON", "TRI315", trigger(annotations={"knative.dev/dependency": "{"})),
 )  # fmt: skip
 

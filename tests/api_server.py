@@ -7,10 +7,12 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 import urllib3
 from conftest import REPOSITORY
 from kubernetes import client, config
@@ -101,6 +103,18 @@ class ApiServer:
         eventually(established)
 
 
+@contextmanager
+def serving(folder: Path) -> Iterator[ApiServer]:
+    """An API server for as long as it is needed; without the command that starts one the test is skipped."""
+    if not TOOL.is_file():
+        pytest.skip(f"no API server: '{TOOL}' does not exist; set TRICEL_APISERVER to a command that starts one")
+    server = ApiServer(folder)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
 def eventually(condition: Callable[[], Any], seconds: float = 60) -> Any:
     end = time.monotonic() + seconds
     while not (found := condition()):
@@ -114,7 +128,10 @@ def refusal(call: Callable[..., Any], *args: Any, **options: Any) -> tuple[int, 
     try:
         call(*args, **options)
     except ApiException as e:
-        return int(e.status or 0), json.loads(e.body)["message"]
+        try:
+            return int(e.status or 0), json.loads(e.body)["message"]
+        except ValueError:  # of a path that the server does not know, or not yet
+            return int(e.status or 0), str(e.body)
     return 0, ""
 
 

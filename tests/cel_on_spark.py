@@ -17,15 +17,15 @@ from tricel.compiler import CheckedFilter, CompileError, Source, check, errors, 
 from tricel.compiler import celtypes as t
 from tricel.compiler.celtypes import CelType
 from tricel.compiler.check import Checked
-from tricel.compiler.environment import Environment
-from tricel.compiler.interpreter.values import Duration, Timestamp, TypeValue, Uint, from_key, kind
+from tricel.compiler.environments.model import Environment
 from tricel.compiler.literals import quoted, quoted_bytes
 from tricel.compiler.names import resolve
 from tricel.compiler.nodes import EQUALS, NOT_EQUALS, Call, Expr, conjunction, conjuncts, renumber
+from tricel.compiler.values.cel import Duration, Timestamp, TypeValue, Uint, from_key, kind
 from tricel.spark_backend import column
+from tricel.spark_backend.compiled_filter import CompiledFilter, Conjunct, lower_filter
 from tricel.spark_backend.engines import DEFAULT_ENGINE
 from tricel.spark_backend.frames import layout_of
-from tricel.spark_backend.lowered import CompiledFilter, Conjunct, lower_filter
 
 TOGETHER = 100
 """Cases that one Spark job evaluates."""
@@ -51,7 +51,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Question:
+class TestKind:
     """A filter, and the outcome by which the case passes: true, false, or None for an evaluation error."""
 
     case: Case
@@ -79,7 +79,7 @@ def outcomes(spark: SparkSession) -> list[Outcome]:
         else:
             by_bindings.setdefault(repr(sorted(case.bindings.items())), []).append(case)
     sets = list(by_bindings.values())
-    asked: list[tuple[DataFrame, Question]] = []
+    asked: list[tuple[DataFrame, TestKind]] = []
     for frame, alike in zip(frames_of(spark, [some[0] for some in sets]), sets, strict=True):
         for case in alike:
             question = ask(case, frame)
@@ -92,7 +92,7 @@ def outcomes(spark: SparkSession) -> list[Outcome]:
     return found
 
 
-def _answers(asked: list[tuple[DataFrame, Question]]) -> Iterator[Outcome]:
+def _answers(asked: list[tuple[DataFrame, TestKind]]) -> Iterator[Outcome]:
     """One job: the questions about one frame are columns of it, and the frames' rows stand one below another."""
     rows: dict[int, tuple[DataFrame, list[int]]] = {}
     for i, (frame, _) in enumerate(asked):
@@ -100,7 +100,7 @@ def _answers(asked: list[tuple[DataFrame, Question]]) -> Iterator[Outcome]:
     found: dict[int, bool | None] = {}
     parts = []
     for frame, numbers in rows.values():
-        columns = F.array(*(column(asked[i][1].filter, frame) for i in numbers))
+        columns = F.array(*(column(frame, asked[i][1].filter) for i in numbers))
         parts.append(frame.select(F.array(*map(F.lit, numbers)).alias("number"), columns.alias("answer")))
     for row in reduce(DataFrame.unionAll, parts).collect():
         found |= dict(zip(row["number"], row["answer"], strict=True))
@@ -110,7 +110,7 @@ def _answers(asked: list[tuple[DataFrame, Question]]) -> Iterator[Outcome]:
         yield Outcome(question.case, question.way, wrong, question.reason)
 
 
-def ask(case: Case, frame: DataFrame) -> Question | Outcome:
+def ask(case: Case, frame: DataFrame) -> TestKind | Outcome:
     """The case as a filter on the frame; its outcome where there is nothing to evaluate."""
     source = Source(case.text, case.id)
     parsed, problems = parse(source)
@@ -131,7 +131,7 @@ def ask(case: Case, frame: DataFrame) -> Question | Outcome:
     if not case.checked and errors(types.diagnostics):
         checked = CheckedFilter(Checked(asked, case.environment, {}, {}, frozenset(), ()), source, "cel", ())
         whole = Conjunct(asked, native=False, reason="the case sets the checker aside")
-        return Question(case, CompiledFilter(checked, checked.checked, layout, DEFAULT_ENGINE, (whole,)), passes)
+        return TestKind(case, CompiledFilter(checked, checked.checked, layout, DEFAULT_ENGINE, (whole,)), passes)
     if errors(types.diagnostics):
         return _refused(case, errors(types.diagnostics)[0].message)
     try:
@@ -140,7 +140,7 @@ def ask(case: Case, frame: DataFrame) -> Question | Outcome:
         return _refused(case, e.diagnostics[0].message)
     except Exception as e:  # to be listed with the other cases that fail
         return Outcome(case, Way.REFUSED, f"the lowering crashed: {type(e).__name__}: {e}")
-    return Question(case, filter_, passes)
+    return TestKind(case, filter_, passes)
 
 
 def _refused(case: Case, message: str) -> Outcome:

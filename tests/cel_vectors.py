@@ -10,10 +10,10 @@ from typing import Any
 
 from conftest import conformance
 from tricel.compiler.celtypes import CelType
-from tricel.compiler.durations import nanoseconds
-from tricel.compiler.environment import Environment
-from tricel.compiler.interpreter.values import Duration, Timestamp, TypeValue, Uint, as_key
-from tricel.compiler.rfc3339 import nanoseconds as instant
+from tricel.compiler.environments.model import Environment
+from tricel.compiler.values.cel import Duration, Timestamp, TypeValue, Uint, as_key
+from tricel.compiler.values.durations import nanoseconds
+from tricel.compiler.values.rfc3339 import nanoseconds as instant
 
 CORE = (
     *("basic", "comparisons", "conversions", "fields", "fp_math", "integer_math", "lists", "logic", "macros"),

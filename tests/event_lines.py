@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tricel.spark_backend import malformed as ev
+from tricel.compiler.values import malformed as ev
 
 CORE = '"specversion":"1.0","id":"1","source":"s","type":"t"'
 

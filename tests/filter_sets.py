@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from tricel.spark_backend.lowered import CompiledFilter
+from tricel.spark_backend.compiled_filter import CompiledFilter
 
 from tricel import compile_filter
 
@@ -35,7 +35,7 @@ class Trigger:
 
 def trigger_yaml(name: str, text: str) -> str:
     """A Trigger with a filter in CEL, as YAML."""
-    return f"""apiVersion: eventing.knative.dev/v1
+    return f"""apiVersion: tricel.dev/v1alpha1
 kind: Trigger
 metadata: {{name: {name}}}
 spec:

@@ -16,7 +16,7 @@ from hypothesis.strategies import SearchStrategy
 from tricel.compiler.celtypes import CelType
 from tricel.compiler.functions import ALL, Overload
 from tricel.compiler.literals import quoted
-from tricel.spark_backend.capability import Support, capabilities
+from tricel.spark_backend.sql.capability import Support, capabilities
 
 DEPTH = 6
 BOOL, INT, UINT, DOUBLE, STRING, BYTES, TIME, SPAN, DYN = (
@@ -77,7 +77,13 @@ TIMES = (
     "9999-12-31T23:59:59Z",
 )
 SPANS = ("0s", "1s", "-1s", "1h", "36h", "0.000001s", "1500ms", "-90m")
-PATTERNS = ("a", "^a", "b$", "^ab?$", "[a-c]+", "(?i)a", "\\\\d+", "a|b", ".", "^.$", "")
+PATTERNS = ("a", "^a", "b$", "^ab?$", "[a-c]+", "(?i)a", "\\\\d+", "a|b", ".", "^.$", "", "(a|b)*c", "\\\\bk\\\\b")
+PARTS = ("a", "ab", "k", "é", "😀", "5", " ", "%", "[ab]x", "[^a]", "(?:k|K)", "a?", "\\\\s", "x{0,2}", "(?i:k)")
+FORMS = (
+    *("{0}|{1}", "^({0}|{1})", "({0}|{1})$", "^({0}|{1})$", "^(?:{0}|{1}){2}", "(?i){0}|{1}", "{0}[{1}]|{2}"),
+    *("^{0}", "{0}$", "^{0}$", "^{0}|{1}$", "{0}|^{1}", "(?s){0}.{1}", "{0}|{1}|{2}", "^(?:{0}|{1}|{2})$"),
+)
+"""How parts make a pattern: most become several comparisons of text, joined by OR."""
 ZONES = ("UTC", "+01:00", "-08:30", "05:45", "Europe/Berlin")
 GETTERS = (
     "FullYear",
@@ -393,8 +399,30 @@ def _text_test(run: _Run, depth: int, scope: Scope) -> str:
     method = run.pick(("startsWith", "endsWith", "contains", "matches"))
     subject = run.make(STRING, depth, scope)
     if method == "matches":
-        return f'{subject}.matches("{run.pick(PATTERNS)}")'
+        return f"{subject}.matches({_pattern(run)})"
     return f"{subject}.{method}({run.make(STRING, depth - 2, scope)})"
+
+
+def _pattern(run: _Run) -> str:
+    if run.number(2) == 0:
+        return f'"{run.pick(PATTERNS)}"'
+    form = run.pick(FORMS)
+    plain = form == "{0}[{1}]|{2}"
+    return '"' + form.format(*(run.pick(PARTS[:6] if plain else PARTS) for _ in range(3))) + '"'
+
+
+def _matched(run: _Run, depth: int, scope: Scope) -> str:
+    """A test of a pattern, most often an operand of a condition: bare, where it must not need parentheses."""
+    test = f"{run.leaf(run.pick((STRING, STRING, DYN)), scope)}.matches({_pattern(run)})"
+    match run.number(4):
+        case 0:
+            return f"({run.make(BOOL, depth - 2, scope)} && {test})"
+        case 1:
+            return f"({test} && {run.make(BOOL, depth - 2, scope)} || {run.make(BOOL, depth - 2, scope)})"
+        case 2:
+            return f"(!{test} || {test} && {run.make(BOOL, depth - 2, scope)})"
+        case _:
+            return test
 
 
 def _typed(run: _Run, depth: int, scope: Scope) -> str:
@@ -605,7 +633,7 @@ def _arguments(run: _Run, row: Overload, element: str, depth: int, scope: Scope)
         return made
     match row.function:
         case "matches":
-            made[1] = f'"{run.pick(PATTERNS)}"'
+            made[1] = _pattern(run)
         case "lists.range":
             made[0] = run.pick(LENGTHS)
         case "timestamp" if row.id == "string_to_timestamp":
@@ -668,6 +696,7 @@ _PRODUCTIONS: Mapping[str, tuple[Production, ...]] = {
     BOOL: (
         *(_equality, _equality, _equality, _order, _order, _order, _logic, _logic, _logic, _not, _choice(BOOL)),
         *(_bound(BOOL), _has, _member, _member, _quantified, _quantified, _text_test, _text_test, _typed, _optional),
+        *(_matched, _matched),
         *(_optional, _sets, _sets, _end, _not_finite, _bound_below, _bound_below, _converted("bool", (STRING, BOOL))),
         *(_declared, _declared, _declared, _declared, _declared, _declared, _declared, _declared),
     ),

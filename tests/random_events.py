@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
-from tricel.compiler.interpreter.values import Timestamp
+from tricel.compiler.values.cel import Timestamp
 
 UTC = datetime.UTC
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=UTC)

@@ -8,7 +8,7 @@ from typing import Any
 import re2
 from conftest import REPOSITORY
 from hypothesis import strategies as st
-from tricel.spark_backend.regex import Always, Contains, EndsWith, Equals, Plan, StartsWith
+from tricel.spark_backend.sql.regex import Always, Contains, EndsWith, Equals, Plan, StartsWith
 
 _LITERALS = ("a", "b", "k", "s", "é", "σ", "ß", "😀", "e\u0301", "1", "_", "{", ".", "ab", "a{,3}", "a{1,x}", "=")
 _GROUPED = (

@@ -19,7 +19,7 @@ from tricel import bundle
 from tricel.cli import main
 
 SETUPTOOLS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
-FOLDERS: dict[str, str] = SETUPTOOLS["package-dir"]
+FOLDERS: dict[str, str] = {n: f for n, f in SETUPTOOLS["package-dir"].items() if n != "tricel.examples"}
 USE = """
 import sys
 sys.path[:] = [p for p in sys.path if "site-packages" not in p]

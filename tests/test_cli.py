@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -14,7 +15,9 @@ from tricel.cli import main
 
 ROOT = Path(__file__).parent.parent
 TRIGGERS = str(ROOT / "examples" / "triggers")
-RUN = ["--triggers", TRIGGERS, "--events", "e"]
+EVENTS = str(ROOT / "examples" / "events")
+RUN = ["--triggers", TRIGGERS, "--events", EVENTS]
+KAFKA = ("--environment", "kafka-record", "-e")
 EVENT = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t", "data": {"n": 5}}
 
 
@@ -31,7 +34,7 @@ def tricel(*arguments: str, given: str | bytes | None = None) -> Result:
         (["lint", TRIGGERS], None, 0, "9 filters compiled, 0 errors"),
         (["lint", "no-such-file.yaml"], None, 2, "No such file"),
         (["lint", "-"], "a: [", 1, "TRI301"),
-        (["lint", "-"], b"\xff\xfe\x00", 1, "TRI301"),
+        (["lint", "-"], b"\xff\xfe\x00", 1, "TRI306"),
         (["lint", "-"], "kind: ConfigMap\napiVersion: v1\n", 0, "0 filters compiled"),
         (["lint"], None, 2, "give either"),
         (["lint", "-e", "ce.type == 5"], None, 0, "TRI250"),
@@ -42,9 +45,43 @@ def tricel(*arguments: str, given: str | bytes | None = None) -> Result:
         (["compile", "--limit", "depth=101", "-e", "true"], None, 2, "at most 100"),
         (["compile", "--limit", "steps=1", "-e", "true"], None, 2, "the names are text, depth"),
         (["lint", "--strict", "-e", "ce.type == 5"], None, 1, "TRI250"),
+        (["lint", *KAFKA, "value == null && headers.x == '1'"], None, 0, "1 filters compiled, 0 errors, 0 warnings"),
+        (["lint", *KAFKA, "ce.type == 't'"], None, 1, "unknown name 'ce'"),
+        (["lint", *KAFKA, "record.total > 5.0"], None, 1, "did you mean 'value.total'"),
+        (["lint", *KAFKA, "topicid == 't'"], None, 1, "did you mean 'topic_id'"),
+        (
+            ["compile", *KAFKA, "value.total > 5.0"],
+            None,
+            0,
+            "try_parse_json(try_validate_utf8(CAST(`value` AS STRING)))",
+        ),
+        (["compile", "--plan", *KAFKA, "value.total > 5.0"], None, 0, "value.total > ?"),
+        (["compile", "--decode", "value=bytes", *KAFKA, "value == b'x'"], None, 0, "is bytes or null"),
+        (["compile", "--decode", "value=xml", *KAFKA, "true"], None, 2, "the forms are json, text, bytes"),
+        (["compile", "--decode", "topic=text", *KAFKA, "true"], None, 2, "key, value can"),
+        (
+            ["compile", "--decode", "data=text", "-e", "true"],
+            None,
+            2,
+            "--decode needs --environment kafka-record or mqtt-message",
+        ),
+        (["lint", "--environment", "kafka-record", TRIGGERS], None, 2, "are about an expression"),
+        (["compile", "--environment", "mqtt-message", "-e", "payload.t > 20.0 && qos == 1"], None, 0, "`qos`"),
+        (["compile", "--environment", "mqtt-session", "-e", 'client_attrs.tns == "a"'], None, 0, "`client_attrs`"),
+        (["lint", "--environment", "mqtt-message", "-e", "client_id == 'c'"], None, 1, "did you mean 'clientid'"),
+        (["lint", "--environment", "mqtt-session", "-e", "tenant == 'c'"], None, 1, "did you mean 'client_attrs.tns'"),
+        (["lint", "--environment", "cloudevent", "-e", "ce.type == 't'"], None, 0, "1 filters compiled"),
+        (["lint", "--environment", "nothing", "-e", "true"], None, 2, "is not one of"),
         (["compile", "-e", "user.id == 1"], None, 1, "did you mean 'data.user'"),
         (["compile", "--format", "cel", "-e", "(true)"], None, 0, "true"),
         (["compile", "--engine", "cel-python", "-e", "data.x.y[?0].hasValue()"], None, 1, "TRI401"),
+        (["eval", "--engine", "cel-python", "-e", "data.x == 1.0"], b"{}\n", 1, "cel-python cannot evaluate this"),
+        (["compile", "--format", "cel", "--dialect", "attributes", "-e", "{type: t}"], None, 0, 'ce.type == "t"'),
+        (["lint", "--dialect", "filters", "-e", '[{"exakt": {"type": "t"}}]'], None, 1, "did you mean 'exact'"),
+        (["lint", "--dialect", "cesql", "-e", "a = 'b'"], None, 1, "TRI343"),
+        (["eval", "--dialect", "not", "-e", "exact: {type: u}"], json.dumps(EVENT), 0, "1 matched"),
+        (["compile", "--dialect", "atributes", "-e", "{}"], None, 2, "did you mean 'attributes'"),
+        (["compile", "--dialect", "attributes", TRIGGERS], None, 2, "--dialect is about the filter of -e"),
         (["rule", "tri204"], None, 0, "no matching overload"),
         (["rule", "TRI000"], None, 2, "there is no code"),
         (["rule"], None, 0, "TRI101"),
@@ -53,7 +90,7 @@ def tricel(*arguments: str, given: str | bytes | None = None) -> Result:
         (["run", *RUN, "--out", "o", "--metrics-port", "0"], None, 2, "--metrics-port needs --stream"),
         (["run", *RUN, "--out", ""], None, 2, "the path after --out is empty"),
         (["run", "--triggers", TRIGGERS, "--events", "", "--dry-run"], None, 2, "the path after --events is empty"),
-        (["run", "--triggers", TRIGGERS, "--events", TRIGGERS, "--out", f"{TRIGGERS}/out"], None, 2, "TRI602"),
+        (["run", "--triggers", TRIGGERS, "--events", EVENTS, "--out", f"{EVENTS}/out"], None, 2, "TRI602"),
         (["run", *RUN, "--out", "o", "--interval", "2"], None, 2, "--interval needs --stream"),
         (["run", *RUN, "--out", "o", "--metrics-host", "::1"], None, 2, "--metrics-host needs --stream"),
         (
@@ -84,18 +121,17 @@ def test_status(arguments: list[str], given: str | bytes | None, status: int, sa
     assert says in result.output
 
 
-def test_eval_prints_the_lines_that_match() -> None:
-    lines = [json.dumps(EVENT | {"id": str(i), "data": {"n": i}}) for i in range(5)] + [
-        json.dumps(EVENT | {"data": {}})
-    ]
-    result = tricel("eval", "-e", "data.n > 2", given="\n".join(lines))
-    assert "\n".join(lines[3:5]) + "\n" == result.stdout
-    assert "6 events read: 2 matched, 3 filtered, 1 errored, 0 malformed\n" == result.stderr
-
-
 @pytest.mark.parametrize("format_", ["text", "concise", "json", "github", "sarif"])
 def test_every_format_shows_the_code(format_: str) -> None:
     assert "TRI201" in tricel("lint", "--format", format_, "-e", "foo == 1").stdout
+
+
+@pytest.mark.parametrize(("expression", "status"), [("foo == 1", 1), ("true", 0)])
+def test_quiet_is_without_the_summary_alone(expression: str, status: int) -> None:
+    loud, quiet = (tricel("lint", *words, "-e", expression) for words in ([], ["--quiet"]))
+    assert (status, loud.stdout) == (quiet.exit_code, quiet.stdout) == (loud.exit_code, loud.stdout)
+    assert ("", True) == (quiet.stderr, "filters compiled" in loud.stderr)
+    assert quiet.output == tricel("lint", "-q", "-e", expression).output
 
 
 def test_compile_as_json() -> None:
@@ -104,9 +140,23 @@ def test_compile_as_json() -> None:
     assert all(c["native"] and c["sql"] for trigger in shown for c in trigger["conjuncts"])
 
 
+COMMANDS = sorted(main.commands.items())
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS, ids=[name for name, _ in COMMANDS])
+def test_help_teaches(name: str, command: click.Command) -> None:
+    """Each command shows how it is used and how it ends, and which of its options may be given more than once."""
+    shown = " ".join(tricel(name, "--help").output.split())
+    assert f"tricel {name} " in (command.help or "").partition("\b")[2]
+    assert "Exit status: 0" in shown or name == "crd"
+    for option in command.params:
+        if isinstance(option, click.Option):
+            assert option.multiple == ("may be given several times" in (option.help or "")), option.name
+
+
 INTERRUPTED = """
 import logging, sys
-from tricel.spark_backend import session
+from tricel.spark_backend.run import session
 
 def interrupted(*given, **more):
     try:
@@ -116,7 +166,7 @@ def interrupted(*given, **more):
         logging.getLogger("py4j.clientserver").error("gone", exc_info=True)
         raise
 
-session.start_session = interrupted
+session._session = interrupted
 from tricel.cli import main
 main(sys.argv[1:])
 """

@@ -37,7 +37,7 @@ def manifests(texts: list[str]) -> str:
     """Triggers as one YAML stream."""
     return yaml.safe_dump_all(
         {
-            "apiVersion": "eventing.knative.dev/v1",
+            "apiVersion": "tricel.dev/v1alpha1",
             "kind": "Trigger",
             "metadata": {"name": f"t{i}", "namespace": "shop"},
             "spec": {"broker": "b", "filter": {"expression": text}, "subscriber": {"uri": "http://x"}},

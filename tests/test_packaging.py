@@ -1,4 +1,4 @@
-"""The wheel holds the whole package, comes out the same from an sdist, and works outside the checkout, offline."""
+"""The wheel holds the whole package, comes out the same from an sdist, and works outside the checkout, offline, with all extras and with none."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tomllib
 import venv
 import zipfile
@@ -14,10 +13,17 @@ from pathlib import Path
 
 import pytest
 from conftest import REPOSITORY
+from distributions import closure, link, required
 
 SETUPTOOLS = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["setuptools"]
 FOLDERS: dict[str, str] = SETUPTOOLS["package-dir"]
-DATA = ("*.lark", "py.typed")
+DATA = {
+    "tricel": ["py.typed"],
+    "tricel.examples": ["events/*", "triggers/*"],
+    "tricel.grammar": ["*.lark"],
+    "tricel.k8s": ["deploy/**/*.yaml", "deploy/**/.gitignore"],
+}
+"""Files beside modules, by package."""
 
 
 def run(*command: str | Path, cwd: Path) -> str:
@@ -62,8 +68,8 @@ def test_the_wheel_holds_every_module_and_every_grammar(source: Path, wheel: Pat
     expected = {
         "/".join((*package.split("."), *file.relative_to(source / folder).parts))
         for package, folder in FOLDERS.items()
-        for pattern in ("*.py", *DATA)
-        for file in (source / folder).rglob(pattern)
+        for pattern in (*DATA.get(package, ()), "*.py" if package == "tricel.examples" else "**/*.py")
+        for file in (source / folder).glob(pattern)
     }
     assert expected == package_files(wheel)
 
@@ -82,18 +88,27 @@ def test_a_wheel_from_the_sdist_is_the_same(source: Path, wheel: Path) -> None:
         assert [] == [n for n in package_files(wheel) if first.read(n) != second.read(n)]
 
 
-@pytest.fixture(scope="module")
-def installed(source: Path, wheel: Path) -> Path:
-    """Interpreter of an environment that has this wheel, and borrows the dependencies (not the checkout) from ours."""
-    home = source.parent / "installed"
+def environment(home: Path, wheel: Path, *extras: str) -> tuple[Path, int]:
+    """A new environment with this wheel and what these extras bring, and nothing else: its Python, and its bytes."""
     venv.create(home, with_pip=False, symlinks=True)
     python = home / "bin" / "python"
     pip = (sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps")
-    run(*pip, "--no-build-isolation", wheel, cwd=source.parent)
-    site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=source.parent).strip())
-    ours = {sysconfig.get_path(name) for name in ("purelib", "platlib")}
-    (site / "dependencies.pth").write_text("\n".join(sorted(ours)) + "\n", encoding="utf-8")
-    return python
+    run(*pip, "--no-build-isolation", wheel, cwd=home)
+    site = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=home).strip())
+    ours = sum(file.stat().st_size for file in site.rglob("*.*") if file.suffix != ".pyc")
+    return python, ours + link(closure(required(*extras)).values(), site)
+
+
+@pytest.fixture(scope="module")
+def installed(source: Path, wheel: Path) -> Path:
+    """The Python of an environment with the wheel and all extras."""
+    return environment(source.parent / "installed", wheel, "all")[0]
+
+
+@pytest.fixture(scope="module")
+def core(source: Path, wheel: Path) -> tuple[Path, int]:
+    """The Python of an environment with the wheel and no extra, and its bytes."""
+    return environment(source.parent / "core", wheel)
 
 
 def test_every_module_loads_from_the_installed_wheel(installed: Path, wheel: Path, tmp_path: Path) -> None:
@@ -112,9 +127,61 @@ def test_the_command_runs_from_the_installed_wheel(installed: Path, tmp_path: Pa
     assert "Usage: tricel" in run(installed.parent / "tricel", "--help", cwd=tmp_path)
 
 
+def test_the_core_reads_checks_compiles_and_evaluates(core: tuple[Path, int], tmp_path: Path) -> None:
+    tricel = core[0].parent / "tricel"
+    run(tricel, "examples", "begin", cwd=tmp_path)
+    assert [] == run(tricel, "lint", "begin/triggers", cwd=tmp_path).splitlines()[1:]
+    assert "-- CEL: data.n > 1.0" in run(tricel, "compile", "-e", "data.n > 1.0", cwd=tmp_path)
+    events = run(tricel, "eval", "-e", "data.total > 600.0", "--events", "begin/events/orders.jsonl", cwd=tmp_path)
+    assert 0 < len(events.splitlines()) < 24
+    assert "TRI204" in run(tricel, "rule", "TRI204", cwd=tmp_path)
+    assert "kind: CustomResourceDefinition" in run(tricel, "crd", cwd=tmp_path)
+
+
+def test_the_core_is_small(core: tuple[Path, int]) -> None:
+    assert core[1] < 45_000_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (["run", "--triggers", ".", "--events", ".", "--out", "out"], "spark"),
+        (["bundle", "--out", "bundle.zip"], "spark"),
+        (["eval", "-e", "true", "--engine", "cel-python"], "spark"),
+        (["webhook", "--certificate", "tls.crt", "--key", "tls.key"], "k8s"),
+        (["certs", "folder"], "k8s"),
+        (["lint", "--triggers", "cluster"], "k8s"),
+    ],
+)
+def test_a_command_says_which_extra_it_needs(
+    arguments: list[str], extra: str, core: tuple[Path, int], tmp_path: Path
+) -> None:
+    command = [core[0].parent / "tricel", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env={"PATH": os.environ["PATH"]})
+    (*usage, line) = done.stderr.splitlines()
+    assert (2, "") == (done.returncode, done.stdout)
+    assert line.lower().startswith("error: ")
+    assert line.endswith(f"pip install 'tricel[{extra}]'")
+    assert len(usage) in (0, 2, 3)
+
+
+def test_examples_are_written_to_an_empty_folder_only(core: tuple[Path, int], tmp_path: Path) -> None:
+    run(core[0].parent / "tricel", "examples", "begin", cwd=tmp_path)
+    written = {p.relative_to(tmp_path / "begin").as_posix(): p.read_bytes() for p in tmp_path.rglob("*.yaml")}
+    sources = {"triggers": REPOSITORY / "examples" / "triggers", "deploy": REPOSITORY / "k8s" / "deploy"}
+    assert written == {
+        f"{name}/{p.relative_to(folder).as_posix()}": p.read_bytes()
+        for name, folder in sources.items()
+        for p in folder.rglob("*.yaml")
+    }
+    again = subprocess.run([core[0].parent / "tricel", "examples", "begin"], cwd=tmp_path, capture_output=True)
+    assert (2, b"error: it is not empty: begin\n") == (again.returncode, again.stderr)
+
+
 def test_the_installed_wheel_bundles_itself(installed: Path, wheel: Path, tmp_path: Path) -> None:
     run(installed.parent / "tricel", "bundle", "--out", "tricel-bundle.zip", cwd=tmp_path)
     with zipfile.ZipFile(wheel) as whole, zipfile.ZipFile(tmp_path / "tricel-bundle.zip") as bundle:
         bundled = {name for name in bundle.namelist() if name.startswith("tricel/")}
-        assert package_files(wheel) == bundled
+        code = {n for n in package_files(wheel) if n.endswith((".py", ".lark", ".typed"))}
+        assert code - {"tricel/examples/__init__.py"} == bundled
         assert [] == [name for name in bundled if whole.read(name) != bundle.read(name)]

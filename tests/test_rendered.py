@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
 from tricel.spark_backend.preview import preview
 
-from tricel import CompileError, compile_filter
+from tricel import CompileError, __version__, compile_filter, load_triggers
 
 FILTERS: list[str | dict[str, object]] = [
     'ce.type == "a" && ce.source.startsWith("/s")',
@@ -61,3 +62,28 @@ def test_help(command: str, snapshot: SnapshotAssertion) -> None:
         [tool, *command.split(), "--help"], capture_output=True, text=True, check=True, env=environment
     )
     assert done.stdout == snapshot
+
+
+def test_values_in_a_line(snapshot: SnapshotAssertion) -> None:
+    left = compile_filter('ce.type == "a" && data.tags.map(t, t.matches(data.p)).size() > 1')
+    triggers = load_triggers(Path(__file__).parent.parent / "examples" / "triggers")
+    lines = [repr(value) for value in (compile_filter("data.x == '<b>\t\\n\u202e'"), left, *triggers)]
+    assert [] == [line for line in lines if len(line) > 200 or "\n" in line or "\u202e" in line]
+    assert "\n".join(lines) == snapshot
+
+
+def test_a_filter_in_a_notebook() -> None:
+    html = compile_filter("data.x == '<script>'")._repr_html_()
+    assert ("&lt;script&gt;" in html, "<script>" in html, "Spark SQL" in html) == (True, False, True)
+
+
+def test_the_version() -> None:
+    assert metadata.version("tricel") == __version__
+
+
+@pytest.mark.parametrize("given", [None, 5, b"true", ["true"]])
+def test_what_is_no_filter(given: object) -> None:
+    with pytest.raises(TypeError, match=f"CEL text or a mapping.* not {type(given).__name__}"):
+        compile_filter(given)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=f"takes an Environment.* not {type(given).__name__}"):
+        compile_filter("true", given)  # type: ignore[arg-type]

@@ -11,42 +11,29 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from conftest import REPOSITORY, conformance
+from conftest import LONG, REPOSITORY, conformance
+from distributions import EXTRAS, required
 from packaging.requirements import Requirement
 from packaging.version import Version
+from samples import sample
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))
 FOLDERS: dict[str, str] = PROJECT["tool"]["setuptools"]["package-dir"]
-SPARK_MODULES = frozenset(
-    {
-        "causes",
-        "columns",
-        "delivery",
-        "errored",
-        "event_texts",
-        "events",
-        "fallback",
-        "fanout",
-        "files",
-        "outcomes",
-        "pair_files",
-        "pipeline",
-        "progress",
-        "frames",
-        "session",
-        "spellings",
-        "streaming",
-        "worker",
-        "worker_daemon",
-    }
-)  # of spark_backend: these run Spark, the rest write text
+MOST_MODULES = 20
+"""Modules in one folder."""
+MOST_LINES = 500
+"""Lines in one module."""
 
 
 def packages_in_the_tree() -> dict[str, Path]:
     """Import name -> folder, for every folder below a top-level package that holds Python files."""
     found = {}
     for package, folder in FOLDERS.items():
-        for path in sorted({file.parent for file in (REPOSITORY / folder).rglob("*.py")}):
+        for path in (
+            [REPOSITORY / folder]
+            if package == "tricel.examples"
+            else sorted({file.parent for file in (REPOSITORY / folder).rglob("*.py")})
+        ):
             inner = path.relative_to(REPOSITORY / folder).parts
             found[".".join((package, *inner))] = path
     return found
@@ -66,8 +53,9 @@ def run_python(code: str, cwd: Path, *options: str) -> subprocess.CompletedProce
 
 
 def requirements() -> list[Requirement]:
-    project = PROJECT["project"]
-    return [Requirement(text) for text in (*project["dependencies"], *project["optional-dependencies"]["dev"])]
+    """All that pyproject.toml asks for, each once."""
+    found = {str(r): r for r in required(*EXTRAS)}
+    return [found[text] for text in sorted(found)]
 
 
 def test_the_package_list_is_the_tree() -> None:
@@ -113,20 +101,23 @@ def imported(node: ast.AST) -> list[str]:
 
 
 def test_nothing_below_the_face_imports_it() -> None:
-    files = [f for name, folder in FOLDERS.items() if name != "tricel" for f in (REPOSITORY / folder).rglob("*.py")]
+    files = [
+        f
+        for name, folder in FOLDERS.items()
+        if name not in ("tricel", "tricel.examples")
+        for f in (REPOSITORY / folder).rglob("*.py")
+    ]
     trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in files}
     offenders = [str(file) for file, tree in trees.items() for node in ast.walk(tree) if "tricel" in imported(node)]
     assert [] == offenders
 
 
-def test_every_module_of_the_spark_backend_writes_text_or_runs_spark() -> None:
-    """A new module joins the import contract 'Lowering writes text' in pyproject.toml, or SPARK_MODULES above."""
-    folder = REPOSITORY / FOLDERS["tricel.spark_backend"]
-    files = {path.stem for path in folder.glob("*.py")} - {"__init__"}
-    folders = {path.parent.name for path in folder.glob("*/__init__.py")}
-    (contract,) = (c for c in PROJECT["tool"]["importlinter"]["contracts"] if c["name"].startswith("Lowering"))
-    listed = {name.removeprefix("tricel.spark_backend.") for name in contract["source_modules"]}
-    assert (files | folders) - SPARK_MODULES == listed
+def test_no_folder_and_no_module_is_too_large_to_read() -> None:
+    folders = packages_in_the_tree()
+    crowded = [name for name, path in folders.items() if len(list(path.glob("*.py"))) > MOST_MODULES]
+    modules = [file for path in folders.values() for file in path.glob("*.py")]
+    long = [str(file) for file in modules if len(file.read_text(encoding="utf-8").splitlines()) > MOST_LINES]
+    assert ([], []) == (crowded, long)
 
 
 def bounds_of(requirement: Requirement) -> str:
@@ -135,9 +126,17 @@ def bounds_of(requirement: Requirement) -> str:
 
 
 def test_every_dependency_is_documented_and_no_other() -> None:
+    """In the section of each extra that asks for it."""
     page = (REPOSITORY / "docs/dependencies.md").read_text(encoding="utf-8")
-    documented = re.findall(r"^\| (\S+) \| (>=\S+) \| .+ \|$", page, re.MULTILINE)
-    assert sorted(documented) == sorted((r.name, bounds_of(r)) for r in requirements())
+    documented: dict[str, list[tuple[str, str]]] = {}
+    for section in page.split("\n## ")[1:]:
+        (extra,) = re.findall(r"tricel\[(\w+)\]", section.split("\n")[0]) or [""]
+        documented.setdefault(extra, []).extend(re.findall(r"^\| (\S+) \| (>=\S+) \| .+ \|$", section, re.MULTILINE))
+    declared = {"": PROJECT["project"]["dependencies"], **EXTRAS}
+    wanted = {extra: [Requirement(text) for text in texts] for extra, texts in declared.items()}
+    assert {e: sorted((r.name, bounds_of(r)) for r in rs if r.name != "tricel") for e, rs in wanted.items()} == {
+        extra: sorted(documented.get(extra, [])) for extra in wanted
+    }
 
 
 def test_the_oldest_constraints_are_the_lower_bounds() -> None:
@@ -170,6 +169,33 @@ def test_make_lists_every_target() -> None:
     assert set(targets[1].split()) - {"java"} == listed
 
 
+def test_what_is_begun_first_is_there() -> None:
+    def lacks(name: str) -> bool:
+        file, _, function = name.partition("::")
+        path = REPOSITORY / "tests" / file
+        return not path.is_file() or f"def {function}" not in path.read_text(encoding="utf-8")
+
+    assert [] == [name for name in LONG if lacks(name)]
+
+
+def test_the_nightly_run_has_every_slow_test() -> None:
+    makefile = (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    nightly = re.findall(r"^night-\w+ +:= -m slow (.+)$", makefile, re.MULTILINE)
+    tests = sorted((REPOSITORY / "tests").rglob("test_*.py"))
+    slow = [p.relative_to(REPOSITORY).as_posix() for p in tests if f"mark.{'slow'}" in p.read_text(encoding="utf-8")]
+    assert slow == sorted(" ".join(nightly).split())
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 12])
+def test_the_samples_have_all_cases_between_them(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = []
+    for turn in range(5):
+        monkeypatch.setenv("TRICEL_SAMPLE", str(turn))
+        found += sample(range(count), 5)
+    monkeypatch.setenv("TRICEL_SAMPLE", "all")
+    assert list(range(count)) == sorted(found) == sample(range(count), 5)
+
+
 def test_vectors_are_read_from_the_named_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "some.json").write_text('{"cases": [1]}', encoding="utf-8")
     monkeypatch.setenv("TRICEL_CONFORMANCE", str(tmp_path))
@@ -180,3 +206,19 @@ def test_absent_vectors_skip_with_the_reason(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("TRICEL_CONFORMANCE", str(tmp_path))
     with pytest.raises(pytest.skip.Exception, match=r"no test vectors: .*some\.json"):
         conformance("some.json")
+
+
+def test_no_module_but_the_environments_knows_the_roots_of_an_event() -> None:
+    """The record of attributes is what an environment says it is; the dialects that write CloudEvent filters name it."""
+    may = ("compiler/environments/", "compiler/dialects/")
+    found = []
+    for folder in FOLDERS.values():
+        for path in sorted((REPOSITORY / folder).rglob("*.py")):
+            name = path.relative_to(REPOSITORY).as_posix()
+            if name.startswith(may):
+                continue
+            texts = (
+                n.value for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Constant)
+            )
+            found += [name for text in texts if text == "ce"]
+    assert [] == found

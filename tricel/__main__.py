@@ -1,5 +1,5 @@
 """`python -m tricel`."""
 
-from .cli import main
+from tricel.cli import main
 
 main(prog_name="tricel")

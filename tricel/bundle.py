@@ -100,7 +100,7 @@ def _modules(package: str) -> dict[str, bytes]:
 def _walk(folder: Traversable, name: str) -> Iterator[tuple[str, bytes]]:
     for entry in folder.iterdir():
         if entry.is_dir():
-            if entry.name != "__pycache__":
+            if entry.name not in ("__pycache__", "examples"):
                 yield from _walk(entry, f"{name}/{entry.name}")
         elif entry.name.endswith(_KEPT):
             yield f"{name}/{entry.name}", entry.read_bytes()

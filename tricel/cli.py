@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from . import cluster_commands, filter_commands, spark_commands
+from .commands import cluster, examples, filters, spark
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -15,7 +15,10 @@ def main() -> None:
     A filter may be CEL or any form that a Knative Trigger takes. tricel turns it into one CEL expression, checks it,
     and runs it as Spark SQL wherever that means exactly the same.
 
+    Exit status of every command: 0 it is done, 1 a filter or manifest is wrong, 2 the command could not do its work.
+
     \b
+    Write examples to begin with:             tricel examples try-tricel
     Check manifests before they are merged:   tricel lint triggers/
     See the CEL and the SQL of a filter:      tricel compile -e 'ce.type == "order.created"'
     Try a filter on events, without Spark:    tricel eval -e 'data.total > 100.0' < events.jsonl
@@ -27,5 +30,6 @@ def main() -> None:
     """
 
 
-for command in (*filter_commands.COMMANDS, *spark_commands.COMMANDS, *cluster_commands.COMMANDS):
+_MODULES = (filters, spark, cluster, examples)
+for command in [command for module in _MODULES for command in module.COMMANDS]:
     main.add_command(command)

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tricel.compiler import CLOUD_EVENT, Diagnostic, Environment, Limits, Trigger, errors, field_of, read_object
+from tricel.compiler.diagnostics import in_order
 from tricel.compiler.limits import DEFAULT
-from tricel.compiler.trigger_fields import TRICEL_GROUP
+from tricel.compiler.manifests.trigger_fields import TRICEL_GROUP
+from tricel.compiler.versions import LanguageVersion
+from tricel.extras import lacking
 from tricel.spark_backend.engines import DEFAULT_ENGINE
-
-from .triggers import CompiledTrigger, compile_manifests
+from tricel.triggers import CompiledTrigger, compile_manifests
 
 if TYPE_CHECKING:
     from tricel.k8s.cluster import Cluster, Selection
@@ -41,8 +43,10 @@ class ClusterChoice:
         """The connection and the selection.
 
         Raises:
-            OSError: where there is no usable configuration.
+            OSError: where there is no usable configuration, or no client of Kubernetes.
         """
+        if reason := lacking("k8s", f"--triggers {CLUSTER}"):
+            raise OSError(reason)
         from tricel.k8s.cluster import Selection, connect
 
         return connect(self.kubeconfig, self.context), Selection(namespace=self.namespace, labels=self.selector)
@@ -91,6 +95,7 @@ def read_cluster_triggers(
     limits: Limits = DEFAULT,
     report: bool = False,
     events: bool = False,
+    version: LanguageVersion | None = None,
 ) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
     """The cluster's Triggers that compile, and every diagnostic.
 
@@ -103,13 +108,13 @@ def read_cluster_triggers(
     cluster, selection = choice.connect()
     objects = cluster.read(selection)
     for value in objects if report or events else ():
-        _, found = compile_objects([value], environment=environment, engine=engine, limits=limits)
+        _, found = compile_objects([value], environment=environment, engine=engine, limits=limits, version=version)
         now = datetime.now(UTC)
         if report and str(value["apiVersion"]).startswith(f"{TRICEL_GROUP}/"):
             cluster.report(value, condition(value, found, now))
         if events and errors(found):
             cluster.tell(value, REFUSED, AUDIT, _summaries(found), now)
-    return compile_objects(objects, environment=environment, engine=engine, limits=limits)
+    return compile_objects(objects, environment=environment, engine=engine, limits=limits, version=version)
 
 
 def compile_objects(
@@ -118,8 +123,9 @@ def compile_objects(
     environment: Environment = CLOUD_EVENT,
     engine: str = DEFAULT_ENGINE,
     limits: Limits = DEFAULT,
+    version: LanguageVersion | None = None,
 ) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
-    """Kubernetes objects as compiled Triggers, and every diagnostic. A source is named `cluster/namespace/name`."""
+    """Kubernetes objects as compiled Triggers, and every diagnostic in the order of their names and the places in them. A source is named `cluster/namespace/name`."""
     from tricel.k8s.cluster import without_bookkeeping
 
     manifests: list[Trigger] = []
@@ -130,7 +136,10 @@ def compile_objects(
         found, problems = read_object(without_bookkeeping(value), label)
         manifests.extend(found)
         diagnostics.extend(problems)
-    return compile_manifests(manifests, diagnostics, environment=environment, engine=engine, limits=limits)
+    compiled, every = compile_manifests(
+        manifests, diagnostics, environment=environment, engine=engine, limits=limits, version=version
+    )
+    return compiled, in_order(every)
 
 
 def condition(value: Mapping[str, Any], found: Iterable[Diagnostic], now: datetime) -> dict[str, Any]:

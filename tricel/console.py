@@ -5,16 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+import click
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
 
+from tricel.account import Account
 from tricel.compiler import Diagnostic
-from tricel.spark_backend.files import Inputs
-from tricel.spark_backend.progress import OnProgress, Progress
-from tricel.spark_backend.reports import RunReport, StreamReport
-from tricel.spark_backend.streaming.observers import BatchDone
+from tricel.compiler.diagnostics.as_text import cells, visible
+from tricel.spark_backend.run.progress import OnProgress, Progress
+from tricel.spark_backend.run.reports import RunReport, StreamReport
+from tricel.spark_backend.run.streaming.observers import BatchDone
+from tricel.spark_backend.storage.files import Inputs
 
 _SHOWN_ERRORS = 10
 
@@ -58,9 +62,9 @@ class StreamConsole:
 
     def left_out(self, hidden: Sequence[str]) -> None:
         """Warns of files that the stream passes over."""
-        warning = Inputs(ignored=tuple(sorted(hidden))).warning
-        if warning is not None:
-            self._tell((warning,))
+        found = Inputs(ignored=tuple(sorted(hidden))).warnings
+        if found:
+            self._tell(found)
 
     def began(self, total: StreamReport) -> None:
         """Where the stream goes on."""
@@ -94,24 +98,49 @@ class StreamConsole:
             self._console.print(text, markup=False)
 
 
-def print_report(report: RunReport | StreamReport) -> None:
-    """The counts, as a table that adds up, on standard output."""
+def print_report(report: RunReport | StreamReport, account: Account | None = None) -> None:
+    """The counts on standard output: a table that adds up; where that is no terminal, lines that nothing wraps or cuts.
+
+    With an `account` it is JSON, everywhere.
+    """
+    if account is not None:
+        click.echo(account.told(report), nl=False)
+        return
     console = Console(highlight=False)
+    headings = ("trigger", "evaluated", "delivered", "filtered", "errored")
+    rows = [(visible(t.trigger), t.evaluated, t.delivered, t.filtered, t.errored) for t in report.triggers]
+    if not console.is_terminal:
+        for line in (*_aligned([headings, *(tuple(map(str, row)) for row in rows)]), *_sums(report)):
+            click.echo(line)
+        return
     table = Table(title="deliveries", title_justify="left")
-    table.add_column("trigger", overflow="fold")
-    for heading in ("evaluated", "delivered", "filtered", "errored"):
+    table.add_column(headings[0], overflow="fold")
+    for heading in headings[1:]:
         table.add_column(heading, justify="right")
-    for row in report.triggers:
-        counts = (row.evaluated, row.delivered, row.filtered, row.errored)
-        table.add_row(row.trigger, *(f"{n:,}" for n in counts))
+    for name, *counts in rows:
+        table.add_row(escape(name), *(f"{n:,}" for n in counts))
     console.print(table)
+    for line in _sums(report):
+        console.print(line, markup=False)
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Rows as lines, their first column flush left and the others flush right."""
+    name, *counts = (max(map(cells, column)) for column in zip(*rows, strict=True))
+    for first, *others in rows:
+        padded = first + " " * (name - cells(first))
+        yield "  ".join([padded, *(text.rjust(width) for text, width in zip(others, counts, strict=True))])
+
+
+def _sums(report: RunReport | StreamReport) -> Iterator[str]:
+    """What is told below the table, in lines."""
     if isinstance(report, StreamReport):
-        console.print(f"{report.batches:,} batches")
-    console.print(f"{report.read:,} events read = {report.malformed:,} malformed + {report.evaluated:,} evaluated")
+        yield f"{report.batches:,} batches"
+    yield f"{report.read:,} events read = {report.malformed:,} malformed + {report.evaluated:,} evaluated"
     for reason, count in report.reasons:
-        console.print(f"  {count:,} malformed: {reason}", markup=False)
+        yield f"  {count:,} malformed: {reason}"
     for kind in report.errors[:_SHOWN_ERRORS]:
         where = f" in {kind.subexpression}" if kind.subexpression else ""
-        console.print(f"  {kind.count:,} errored: {kind.trigger}: {kind.error}{where}", markup=False)
+        yield visible(f"  {kind.count:,} errored: {kind.trigger}: {kind.error}{where}")
     if len(report.errors) > _SHOWN_ERRORS:
-        console.print(f"  ... and {len(report.errors) - _SHOWN_ERRORS} other kinds of errors, in report.json")
+        yield f"  ... and {len(report.errors) - _SHOWN_ERRORS} other kinds of errors, in report.json"

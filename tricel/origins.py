@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tricel.cluster_triggers import ClusterChoice
 from tricel.compiler import Limits
 from tricel.compiler.limits import DEFAULT
+from tricel.manifest_files import find
 from tricel.spark_backend.engines import DEFAULT_ENGINE
-from tricel.spark_backend.streaming.origins import Loaded
-
-from .cluster_triggers import ClusterChoice
-from .trigger_watch import TriggerWatch
-from .triggers import manifest_files, read_triggers, warning_of_none
+from tricel.spark_backend.run.streaming.origins import Loaded
+from tricel.trigger_watch import TriggerWatch
+from tricel.triggers import read_triggers, warning_of_none
 
 
 @dataclass
@@ -34,7 +34,7 @@ class FileOrigin:
         Raises:
             OSError: where a path is not there or cannot be read.
         """
-        files = [file for path in self.paths for file in manifest_files(Path(path))]
+        files = [file for path in self.paths for file in find(Path(path)).files]
         looks = tuple(_look(file) for file in files)
         if looks == self._looks:
             return None

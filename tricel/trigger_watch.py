@@ -7,12 +7,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
+from tricel.cluster_triggers import compile_objects
 from tricel.compiler import Diagnostic, Limits, duplicate_triggers, errors
+from tricel.compiler.diagnostics import in_order
 from tricel.compiler.limits import DEFAULT
 from tricel.spark_backend.engines import DEFAULT_ENGINE
-
-from .cluster_triggers import compile_objects
-from .triggers import CompiledTrigger
+from tricel.triggers import CompiledTrigger
 
 if TYPE_CHECKING:
     from tricel.k8s.cluster import Following, Selection
@@ -119,7 +119,7 @@ class TriggerWatch:
         self._applied = frozenset(taken)
         found = tuple(d for known in self._known.values() for d in known.diagnostics) + doubles
         version = 1 if self._now is None else self._now.version + 1
-        return Watched(version, tuple(taken.values()), found, state.broken)
+        return Watched(version, tuple(taken.values()), in_order(found), state.broken)
 
     def _read(self, key: Key, value: Mapping[str, Any]) -> _Known:
         """A Trigger, compiled where it is new or has changed."""

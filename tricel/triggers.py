@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,27 +15,35 @@ from tricel.compiler import (
     Environment,
     Limits,
     Source,
+    Span,
     Trigger,
     check_translation,
     duplicate_triggers,
     errors,
     read_manifests,
 )
+from tricel.compiler.diagnostics import in_order
+from tricel.compiler.diagnostics.as_text import visible
 from tricel.compiler.limits import DEFAULT
 from tricel.compiler.source import NOWHERE
+from tricel.compiler.versions import LanguageVersion
+from tricel.manifest_files import find
+from tricel.spark_backend.compiled_filter import CompiledFilter, in_a_line, lower_filter
 from tricel.spark_backend.engines import DEFAULT_ENGINE
-from tricel.spark_backend.lowered import CompiledFilter, lower_filter
 
-_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 STDIN = "-"
+_UTF_16 = "this looks like UTF-16, which some shells write with '>': save the file as UTF-8"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CompiledTrigger:
     """A Trigger and its filter, compiled."""
 
     manifest: Trigger
     compiled: CompiledFilter
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {visible(self.id)}: {in_a_line(self.compiled.cel)}>"
 
     @property
     def id(self) -> str:
@@ -78,15 +87,28 @@ def read_triggers(
     environment: Environment = CLOUD_EVENT,
     engine: str = DEFAULT_ENGINE,
     limits: Limits = DEFAULT,
+    target: str = "",
+    ignoring: bool = False,
+    version: LanguageVersion | None = None,
 ) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
-    """The Triggers that compile, and every diagnostic."""
+    """The Triggers that compile, and every diagnostic in the order of the files, and of the places in a file.
+
+    With the `target` `knative` what an API server would drop is an error. `ignoring` leaves out of a folder what
+    `.gitignore` names. `version` is that of the filter language, in place of the one that each Trigger names.
+    """
     manifests: list[Trigger] = []
     diagnostics: list[Diagnostic] = []
-    for source in _sources(paths):
-        found, problems = read_manifests(source)
-        manifests.extend(found)
-        diagnostics.extend(problems)
-    return compile_manifests(manifests, diagnostics, environment=environment, engine=engine, limits=limits)
+    names: list[str] = []
+    for path in paths:
+        for source, unreadable in _read(path, ignoring):
+            found, problems = ((), ()) if unreadable else read_manifests(source, target=target)
+            manifests.extend(found)
+            diagnostics.extend((*unreadable, *problems))
+            names.append(source.name)
+    compiled, every = compile_manifests(
+        manifests, diagnostics, environment=environment, engine=engine, limits=limits, version=version
+    )
+    return compiled, in_order(every, names)
 
 
 def compile_manifests(
@@ -96,13 +118,17 @@ def compile_manifests(
     environment: Environment,
     engine: str,
     limits: Limits = DEFAULT,
+    version: LanguageVersion | None = None,
 ) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
-    """The Triggers that compile, and every diagnostic, those from `before` first."""
+    """The Triggers that compile, and every diagnostic, those from `before` first.
+
+    `version` is that of the filter language, in place of the one that each Trigger names.
+    """
     manifests = tuple(manifests)
     diagnostics = [*before, *duplicate_triggers(manifests)]
     compiled = []
     for manifest in manifests:
-        trigger, problems = _compile(manifest, environment, engine, limits)
+        trigger, problems = _compile(manifest, environment, engine, limits, version or manifest.version)
         diagnostics.extend(problems)
         if trigger is not None:
             compiled.append(trigger)
@@ -120,9 +146,9 @@ def warning_of_none(
 
 
 def _compile(
-    manifest: Trigger, environment: Environment, engine: str, limits: Limits
+    manifest: Trigger, environment: Environment, engine: str, limits: Limits, version: LanguageVersion
 ) -> tuple[CompiledTrigger | None, tuple[Diagnostic, ...]]:
-    checked, diagnostics = check_translation(manifest.translation, environment, limits=limits)
+    checked, diagnostics = check_translation(manifest.translation, environment, limits=limits, version=version)
     if checked is None:
         return None, diagnostics
     try:
@@ -132,26 +158,26 @@ def _compile(
     return CompiledTrigger(manifest, compiled), compiled.diagnostics
 
 
-def _sources(paths: Iterable[str | Path]) -> Iterator[Source]:
-    for path in paths:
-        if str(path) == STDIN:
-            yield _decoded(sys.stdin.buffer.read(), "<stdin>")
-            continue
-        for file in manifest_files(Path(path)):
-            yield _decoded(file.read_bytes(), str(file))
+def _read(path: str | Path, ignoring: bool) -> Iterator[tuple[Source, tuple[Diagnostic, ...]]]:
+    """Each text at a path, and what keeps it from being read; a folder's warnings are about texts that are none."""
+    if str(path) == STDIN:
+        yield decoded(sys.stdin.buffer.read(), "<stdin>")
+        return
+    found = find(Path(path), ignoring=ignoring)
+    for warning in found.warnings:
+        yield warning.source, (warning,)
+    for file in found.files:
+        yield decoded(file.read_bytes(), str(file))
 
 
-def manifest_files(path: Path) -> list[Path]:
-    """The manifest files at a path, in order: itself, or those below a directory.
-
-    A mounted ConfigMap has its files once more below a directory whose name begins with `..`, which is passed over.
-    """
-    if path.is_dir():
-        found = (f for f in path.rglob("*") if f.suffix in _SUFFIXES and f.is_file())
-        return sorted(f for f in found if not any(part.startswith("..") for part in f.relative_to(path).parts))
-    return [path]
-
-
-def _decoded(content: bytes, name: str) -> Source:
-    """Bytes that are not UTF-8 become U+FFFD, which no name or syntax has, so the reader reports them in place."""
-    return Source(content.decode("utf-8-sig", "replace"), name)
+def decoded(content: bytes, name: str) -> tuple[Source, tuple[Diagnostic, ...]]:
+    """A file's text, and TRI306 at the first byte that is not UTF-8."""
+    source = Source(content.decode("utf-8-sig", "replace"), name)
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as e:
+        at = len(content[: e.start].decode("utf-8-sig"))
+        message = f"not UTF-8: byte 0x{content[e.start]:02X}"
+        help_ = _UTF_16 if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "save the file as UTF-8"
+        return source, (Diagnostic("TRI306", message, source, Span(at, at + 1), help_),)
+    return source, ()

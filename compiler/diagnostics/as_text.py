@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import TypeAlias
 
 from ..source import Position, Source, Span
 from .model import Diagnostic
@@ -12,33 +14,54 @@ _WIDTH = 100
 """Columns of a source line that are shown around the caret."""
 
 
-def render(diagnostics: Iterable[Diagnostic]) -> str:
+class Part(StrEnum):
+    """What may be set off from the rest of the text, by a colour on a terminal."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    MESSAGE = "message"
+    FRAME = "frame"
+    HELP = "help"
+
+
+Paint: TypeAlias = Callable[[str, Part], str]
+"""Sets a piece of text off; it adds nothing that takes a column."""
+
+
+def _plainly(text: str, part: Part) -> str:
+    return text
+
+
+def render(diagnostics: Iterable[Diagnostic], paint: Paint = _plainly) -> str:
     """All diagnostics, a blank line between two."""
-    return "\n\n".join(_one(d) for d in diagnostics)
+    return "\n\n".join(_one(d, paint) for d in diagnostics)
 
 
-def _one(d: Diagnostic) -> str:
+def _one(d: Diagnostic, paint: Paint) -> str:
     source, span = d.source.resolve(d.span)
     at = source.position(span.start)
-    head = f"{d.severity}[{d.code}]: {visible(d.message)}"
+    severity = Part(d.severity)
+    head = paint(f"{d.severity}[{d.code}]", severity) + paint(f": {visible(d.message)}", Part.MESSAGE)
     if not source.text:
-        return "\n".join([head, f" --> {visible(source.name)}", *_help(d, "")])
-    pad = " " * len(str(at.line))
+        return "\n".join([head, f" {paint('-->', Part.FRAME)} {visible(source.name)}", *_help(d, "", paint)])
+    number = str(at.line)
+    pad = " " * len(number)
     line, before, marked = window(source.line(at.line), at.column - 1, span)
+    bar = paint(f"{pad} |", Part.FRAME)
     return "\n".join(
         [
             head,
-            f"{pad}--> {_place(source, at)}",
-            f"{pad} |",
-            f"{at.line} | {line}",
-            f"{pad} | {' ' * cells(before)}{'^' * max(1, cells(marked))}",
-            *_help(d, pad),
+            f"{pad}{paint('-->', Part.FRAME)} {_place(source, at)}",
+            bar,
+            f"{paint(f'{number} |', Part.FRAME)} {line}",
+            f"{bar} {' ' * cells(before)}{paint('^' * max(1, cells(marked)), severity)}",
+            *_help(d, pad, paint),
         ]
     )
 
 
-def _help(d: Diagnostic, pad: str) -> list[str]:
-    return [f"{pad} = help: {visible(d.help)}"] if d.help else []
+def _help(d: Diagnostic, pad: str, paint: Paint) -> list[str]:
+    return [f"{pad} {paint('= help:', Part.HELP)} {visible(d.help)}"] if d.help else []
 
 
 def _place(source: Source, at: Position) -> str:

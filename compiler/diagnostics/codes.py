@@ -1,6 +1,7 @@
 """Every diagnostic code: severity, title and explanation. Codes are never renumbered or reused.
 
-1xx syntax, 2xx names and types, 3xx dialect and manifest, 4xx Spark lowering, 5xx admission, 6xx events.
+1xx syntax, 2xx names and types, 3xx dialect and manifest, 4xx Spark lowering, 5xx admission, 6xx events,
+9xx faults of our own.
 """
 
 from __future__ import annotations
@@ -49,6 +50,24 @@ NAMES_AND_TYPES = {
         "An estimate of the filter's work for one event, from the sizes that events are taken to have at most, is over "
         "the limit. Comprehensions in one another multiply, and text that is joined again and again doubles.",
     ),
+    "TRI211": Code(
+        "error",
+        "attribute that no event has",
+        "CloudEvents spells the names of its attributes in lower case, and names are matched case by case. A table's "
+        "column that spells one of them otherwise is to be renamed.",
+    ),
+    "TRI212": Code(
+        "error",
+        "constant that cannot be evaluated",
+        "The constant is an error for every event, and nothing else can make the filter true: an error is no match.",
+    ),
+    "TRI213": Code(
+        "error",
+        "not of this version of the language",
+        "The apiVersion of a Trigger names a version of the language that is frozen. The function or macro is of a later "
+        "version, which a Trigger names by 'languageVersion' in its spec, or by the annotation "
+        "'tricel.dev/language-version'.",
+    ),
     "TRI250": Code(
         "warning",
         "comparison that never holds",
@@ -68,6 +87,30 @@ NAMES_AND_TYPES = {
         "warning",
         "redundant term",
         "Another term says the same or more, so that the outcome is the same without this one, errors included.",
+    ),
+    "TRI254": Code(
+        "warning",
+        "not a name of CloudEvents",
+        "CloudEvents names attributes with lower-case letters and digits, and its readers refuse other names. Only a "
+        "column of a table, or a key of a map in one, can have such a name.",
+    ),
+    "TRI255": Code(
+        "warning",
+        "name like that of another attribute",
+        "Every name that is not one of CloudEvents' own is an extension's, and absent where no event has it. This one is "
+        "nearly the name of an attribute that CloudEvents or Knative documents, or is what that was called before.",
+    ),
+    "TRI256": Code(
+        "warning",
+        "selection into an extension",
+        "Extensions are attributes like any other, beside the payload, which is 'data'. What is selected from an "
+        "attribute is read from the JSON in its text, and hardly any event has an extension of this name.",
+    ),
+    "TRI257": Code(
+        "warning",
+        "constant that is an error",
+        "The constant is an error for every event. The rest of the filter can absorb the error or leave the constant "
+        "unevaluated, so that events may match all the same.",
     ),
 }
 
@@ -101,12 +144,38 @@ DIALECT_AND_MANIFEST = {
         "The text is too long, nested too deeply, or grows too far through its aliases. The limits keep a "
         "small file from taking all memory.",
     ),
+    "TRI306": Code(
+        "error",
+        "not UTF-8",
+        "A manifest is text in UTF-8, and this file has a byte that is none: a file in another encoding, or a damaged one. "
+        "Nothing of it is read, since a value with a replaced character would be compared with events.",
+    ),
+    "TRI307": Code(
+        "warning",
+        "link that is not followed",
+        "A symbolic link in a folder of manifests leads back to a folder above it, to itself, or nowhere. Each file is "
+        "read once, and nothing is read through this link.",
+    ),
+    "TRI308": Code(
+        "error",
+        "field that cannot stand here",
+        "There is no such field. An API server drops it without a word, and a misspelt 'filter' that is dropped delivers "
+        "every event. Directly in the spec of a Knative Trigger a name that resembles no known one, and holds nothing like "
+        "a filter, is a warning (TRI312) instead: a newer Knative may have it.",
+    ),
+    "TRI309": Code(
+        "error",
+        "field in the wrong place",
+        "The field exists, and stands elsewhere in a Trigger: often one indented too far, or too little. Where it is, "
+        "nothing reads it; a filter that nothing reads delivers every event.",
+    ),
     "TRI310": Code("error", "wrong kind of value", "A field holds a string where a mapping is wanted, or the like."),
     "TRI311": Code("error", "missing field", "A field that every Trigger must have is absent or empty."),
     "TRI312": Code(
         "warning",
         "unknown field",
-        "Knative has no such field and drops it. A misspelt 'filter' would deliver every event.",
+        "The Knative that is known here has no such field. It resembles no known one and holds nothing like a filter, so "
+        "it may be a field of a newer Knative. tricel does not read it.",
     ),
     "TRI313": Code(
         "error",
@@ -214,10 +283,65 @@ DIALECT_AND_MANIFEST = {
         "dialect not supported",
         "CloudEvents SQL is not read by this version. Nothing is approximated, so the filter is refused.",
     ),
+    "TRI344": Code(
+        "warning",
+        "field that a Knative cluster drops",
+        "Knative's definition of a Trigger does not name the field, so an API server drops it before anything sees it. "
+        "A filter without its expression delivers every event. tricel itself reads the field in files. Use "
+        "'apiVersion: tricel.dev/v1alpha1', whose definition has it, or the annotation 'tricel.dev/expression'.",
+    ),
+    "TRI345": Code(
+        "error",
+        "field that a Knative cluster drops",
+        "As TRI344, where the manifests are meant for Knative (--target knative).",
+    ),
+    "TRI346": Code(
+        "warning",
+        "annotation that a Knative broker ignores",
+        "The annotation 'tricel.dev/expression' narrows what tricel delivers. A Knative broker does not read it, and "
+        "delivers every event that passes the Trigger's own filters.",
+    ),
+    "TRI347": Code(
+        "error",
+        "filter that a cluster has dropped",
+        "The Trigger's filter is empty, and the manifest that kubectl applied has one that Knative's definition does not "
+        "name: the API server has dropped it. The Trigger would deliver every event.",
+    ),
+    "TRI348": Code(
+        "warning",
+        "nearly a Trigger",
+        "The object is skipped, since its kind and apiVersion are not those of a Trigger, and it looks like one. "
+        "Kubernetes takes both letter by letter.",
+    ),
+    "TRI349": Code(
+        "error",
+        "not a label selector",
+        "The text or the object is not a label selector of Kubernetes: requirements such as `a=b`, `a in (b, c)`, `a` and "
+        "`!a`, joined by commas; or `matchLabels` and `matchExpressions`.",
+    ),
+    "TRI350": Code(
+        "error",
+        "not a label",
+        "Kubernetes has no label with such a key or value, so the selector is refused. A name and a value have at most 63 "
+        "letters, digits and '-', '_', '.', and begin and end with a letter or digit; a prefix before '/' is a DNS name. "
+        "What is compared by '<' and '>' is a whole number of 64 bits.",
+    ),
+    "TRI351": Code(
+        "error",
+        "form that this version of the language does not have",
+        "The form was deprecated, and the version of the language that the Trigger names has it no more.",
+    ),
 }
 
 LOWERING = {
     "TRI401": Code("error", "cannot run", "Neither Spark nor the fallback engine can evaluate the expression."),
+    "TRI402": Code(
+        "warning",
+        "lowering failed",
+        "A fault of tricel, not of the filter: turning this part of it into SQL ended in an exception. It is evaluated "
+        "row by row instead, with the same result. Please report it with the filter. With TRICEL_FAULTS=raise in the "
+        "environment the command ends with the traceback.",
+    ),
 }
 
 ADMISSION = {
@@ -231,6 +355,12 @@ ADMISSION = {
         "error",
         "review not finished",
         "The review of the Trigger took longer than the webhook allows. It is refused; a smaller filter is quicker.",
+    ),
+    "TRI503": Code(
+        "warning",
+        "wrong as before",
+        "The Trigger is wrong, and was so before this update, which leaves its spec as it was: a label that is set, or a "
+        "finalizer that goes. It is not refused for what it did not change. Mend the spec; tricel lint shows all of it.",
     ),
     "TRI550": Code(
         "warning",
@@ -248,8 +378,8 @@ EVENTS = {
     "TRI602": Code(
         "error",
         "output in use",
-        "The output directory, or a stream's checkpoint, holds something already, or cannot hold one directory for each "
-        "trigger.",
+        "The output directory, or a stream's checkpoint, holds something already, or cannot be written to; or two triggers "
+        "have one name.",
     ),
     "TRI603": Code("error", "evaluation error", "A filter cannot be evaluated on an event, and errors end this run."),
     "TRI604": Code("error", "no usable Java", "Spark 4 needs Java 17 or later, which was not found."),
@@ -272,6 +402,48 @@ EVENTS = {
         "The manifests hold no Trigger, so that nothing can be delivered. Objects of other kinds are skipped, and so are "
         "files that are not called .yaml, .yml or .json.",
     ),
+    "TRI608": Code(
+        "error",
+        "column not there",
+        "A filter reads an attribute that every CloudEvent has, or a root such as data, and the events have no column "
+        "for it. The filter would err on every event. docs/layouts.md says which columns hold what.",
+    ),
+    "TRI609": Code(
+        "warning",
+        "attribute that no event has",
+        "A filter reads an optional attribute or an extension, and the events have neither a column of that name nor a "
+        "map that may hold it. has() of it is false on every event, and reading it is an error.",
+    ),
+    "TRI610": Code(
+        "warning",
+        "link to what is read already",
+        "A link below the given paths leads to files that are read by another way, such as to a folder that it is in. "
+        "Each file is read once.",
+    ),
+    "TRI611": Code(
+        "error",
+        "no place for events",
+        "Events are read from files, by a path or a URI of a file system that Spark can reach, and with --stream also from "
+        "a table of the session's catalog. What is written goes into a directory.",
+    ),
 }
 
-CODES: dict[str, Code] = {**SYNTAX, **NAMES_AND_TYPES, **DIALECT_AND_MANIFEST, **LOWERING, **ADMISSION, **EVENTS}
+FAULTS = {
+    "TRI901": Code(
+        "error",
+        "internal error",
+        "A fault of tricel, not of the filter: reading, checking or running it ended in an exception, so nothing is known "
+        "of it, and it is refused. The exit status of a command is 2. Please report it with the filter. With "
+        "TRICEL_FAULTS=raise in the environment the command ends with the traceback.",
+    ),
+}
+
+CODES: dict[str, Code] = {
+    **SYNTAX,
+    **NAMES_AND_TYPES,
+    **DIALECT_AND_MANIFEST,
+    **LOWERING,
+    **ADMISSION,
+    **EVENTS,
+    **FAULTS,
+}

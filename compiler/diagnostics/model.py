@@ -63,3 +63,21 @@ def _cut(text: str, longest: int) -> str:
 def errors(diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
     """Those that refuse the filter."""
     return tuple(d for d in diagnostics if d.severity is Severity.ERROR)
+
+
+def in_order(diagnostics: Iterable[Diagnostic], files: Iterable[str] = ()) -> tuple[Diagnostic, ...]:
+    """Diagnostics by file, then by line and column in it, then by code.
+
+    `files` is the order of the files; those that are not in it come after them, by name.
+    """
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(files))}
+
+    def place(d: Diagnostic) -> tuple[int, str, tuple[int, ...], str]:
+        source, span = d.source.resolve(d.span)
+        starts = [span.start]
+        while source.parent is not None:  # a text that is in its file in another form, such as folded YAML
+            source, span = source.parent.resolve(source.at)
+            starts.append(span.start)
+        return numbers.get(source.name, len(numbers)), source.name, tuple(reversed(starts)), d.code
+
+    return tuple(sorted(diagnostics, key=place))

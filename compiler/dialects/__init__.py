@@ -1,17 +1,74 @@
-"""Filter dialects: each turns the value under its key into CEL. A new dialect is one file and one line below."""
+"""Filter dialects: each turns a filter into CEL. A new dialect is one file and one line of the table below."""
 
-from . import attributes, expression, source_and_type, subscriptions
+from __future__ import annotations
+
+from ..documents.document import Place
+from ..suggest import closest, did_you_mean
+from . import attributes, cel, cesql, combinators, expression, labels, source_and_type, subscriptions
 from .expression import expand_match
-from .model import ToCel, Translation
+from .model import Dialect, Rows, ToCel, Translation, Under, standing
 
-FILTER_FORMS: dict[str, ToCel] = {
-    "attributes": attributes.to_cel,
-    "expression": expression.to_cel,
-    "sourceAndType": source_and_type.to_cel,
-}
+
+def _filters() -> Rows:
+    return UNDER_FILTERS
+
+
+ALL, ANY, NOT = combinators.combinators(_filters)
+
+DIALECTS: tuple[Dialect, ...] = (
+    cel.ROW,
+    attributes.ROW,
+    expression.ROW,
+    source_and_type.ROW,
+    combinators.filters(_filters),
+    subscriptions.EXACT,
+    subscriptions.PREFIX,
+    subscriptions.SUFFIX,
+    ALL,
+    ANY,
+    NOT,
+    cesql.ROW,
+    labels.ROW,
+)
+"""Every dialect, once."""
+
+BY_NAME: Rows = {row.name: row for row in DIALECTS}
+UNDER_FILTER: Rows = standing(DIALECTS, Under.FILTER)
 """What may stand under `filter`; exactly one of them at a time."""
-
-FILTERS: ToCel = subscriptions.to_cel
+UNDER_FILTERS: Rows = standing(DIALECTS, Under.FILTERS)
+"""What one filter of `filters` may have; exactly one of them."""
+FILTERS: Dialect = BY_NAME["filters"]
 """What stands under `filters`."""
 
-__all__ = ["FILTERS", "FILTER_FORMS", "ToCel", "Translation", "expand_match"]
+
+def dialect_named(name: str) -> Dialect:
+    """The dialect of a name.
+
+    Raises:
+        ValueError: where there is none.
+    """
+    row = BY_NAME.get(name)
+    if row is None:
+        help_ = did_you_mean(closest(name, BY_NAME)) or f"there are {', '.join(BY_NAME)}"
+        raise ValueError(f"there is no dialect '{name[:60]}': {help_}")
+    return row
+
+
+def filter_object(place: Place) -> Translation:
+    """One filter of `filters`: `{exact: {type: t}}`, `{any: [...]}`."""
+    return combinators.filter_object(_filters, place)
+
+
+__all__ = [
+    "BY_NAME",
+    "DIALECTS",
+    "FILTERS",
+    "UNDER_FILTER",
+    "UNDER_FILTERS",
+    "Dialect",
+    "ToCel",
+    "Translation",
+    "dialect_named",
+    "expand_match",
+    "filter_object",
+]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..document import Place, members
+from ..documents.document import Place, members
 from ..nodes import Expr
-from .model import Findings, Translation, all_of
+from .inverse import attributes_of, inverse
+from .model import TEXT, Dialect, Findings, Schema, Translation, Under, all_of
 from .predicates import attribute_name, attribute_text, exact, present
 
 
@@ -24,3 +25,20 @@ def attribute(key: str, entry: Place, findings: Findings, *, dotted: bool) -> Ex
     if name is None or value is None:
         return None
     return present(name, entry) if value == "" else exact(name, value, entry, findings)
+
+
+def _schema(inner: Schema) -> Schema:
+    return {"type": "object", "additionalProperties": TEXT}
+
+
+ROW = Dialect(
+    name="attributes",
+    to_cel=to_cel,
+    from_cel=inverse(to_cel, attributes_of),
+    doc="Attributes and the values that they must have; an empty value asks only that the attribute is there.",
+    example={"type": "order.created", "subject": ""},
+    page="knative",
+    under=Under.FILTER,
+    knative=True,
+    schema=_schema,
+)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from ..diagnostics import Diagnostic
-from ..document import Place, embedded
-from ..nodes import EQUALS, Call, Expr, Lit, LitKind, string, transform
+from ..documents.document import Place, embedded
+from ..limits import MAX_TEXT
+from ..nodes import EQUALS, Call, Expr, Lit, LitKind, conjunction, string, transform
 from ..parse import parse
 from ..source import Source
-from .model import Findings, Translation
+from ..unparse import unparse
+from .model import Dialect, Findings, Schema, Translation, Under, within
 from .predicates import quote_pattern
 
 
@@ -29,6 +32,25 @@ def to_cel(place: Place) -> Translation:
         return Translation(None, source, diagnostics, "expression")
     expr, more = expand_match(parsed, source)
     return Translation(expr, source, (*diagnostics, *more), "expression")
+
+
+def narrowed(translation: Translation, place: Place) -> Translation:
+    """A filter joined by `&&` to the expression at a place outside it. Beside another expression it is refused."""
+    if translation.dialect == "expression":
+        findings = Findings()
+        message = f"'{place.path}' stands beside 'filter.expression'"
+        findings.report("TRI330", place, message, "keep one; '&&' joins them")
+        return replace(translation, expr=None, diagnostics=(*translation.diagnostics, *findings.found))
+    more = to_cel(place)
+    found = (*translation.diagnostics, *more.diagnostics)
+    if translation.expr is None or more.expr is None:
+        return replace(translation, expr=None, diagnostics=found)
+    if translation.expr == conjunction(()):
+        return replace(more, diagnostics=found)
+    at = place.value.span
+    outside = within(more, place.source, at)
+    joined = None if outside is None else conjunction((translation.expr, outside), at)
+    return replace(translation, expr=joined, diagnostics=found)
 
 
 def expand_match(expr: Expr, source: Source) -> tuple[Expr | None, tuple[Diagnostic, ...]]:
@@ -71,3 +93,22 @@ def _glob(call: Call, subject: Expr, glob: str, literal: Lit) -> Expr:
             return Call("contains", (text,), subject, span=call.span)
         case _:
             return Call("startsWith", (text,), subject, span=call.span)
+
+
+def _schema(inner: Schema) -> Schema:
+    return {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
+
+
+ROW = Dialect(
+    name="expression",
+    to_cel=to_cel,
+    from_cel=unparse,
+    doc="A CEL expression over `ce`, the attributes, and `data`, the payload.",
+    example='ce.type == "order.created" && data.total > 100.0',
+    page="knative",
+    any_environment=True,
+    text=True,
+    under=Under.FILTER,
+    instead="write 'apiVersion: {version}', or give it in the annotation '{annotation}'",
+    schema=_schema,
+)

@@ -1,14 +1,18 @@
-"""What a dialect hands back, and the problems that any dialect may find."""
+"""What a dialect is, what it hands back, and the problems that any dialect may find."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import TypeAlias
+from collections.abc import Callable, Iterable
+from collections.abc import Mapping as AbstractMapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, TypeAlias
 
 from ..diagnostics import Diagnostic
-from ..document import Mapping, Place, Scalar, described
-from ..nodes import Expr, Lit, LitKind, conjunction
+from ..documents.document import Mapping, Place, Scalar, described
+from ..environments.cloudevent import CLOUD_EVENT
+from ..environments.model import Environment
+from ..nodes import Expr, Lit, LitKind, conjunction, transform
 from ..source import Source, Span
 
 
@@ -23,7 +27,76 @@ class Translation:
 
 
 ToCel: TypeAlias = Callable[[Place], Translation]
-"""A dialect: the value under its key, and where it stands, to CEL. It never raises."""
+"""A filter, and where it stands, to CEL. It never raises."""
+FromCel: TypeAlias = Callable[[Expr], object]
+"""An expression to the filter that `to_cel` makes the same expression of, as text or JSON data; None where there is none."""
+Schema: TypeAlias = AbstractMapping[str, Any]
+"""A JSON schema."""
+LONGEST_VALUE = 4096
+"""Characters of the value of an attribute in a schema: bounds the cost of a cluster's rules, as Kubernetes asks."""
+TEXT: Schema = {"type": "string", "maxLength": LONGEST_VALUE}
+"""The schema of an attribute's value."""
+
+
+class Under(StrEnum):
+    """Where in the spec of a Trigger a dialect stands."""
+
+    NOWHERE = ""
+    SPEC = "spec"
+    FILTER = "filter"
+    FILTERS = "filters"
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One filter dialect: all that the rest of tricel knows of it.
+
+    `name` is what it is called, and the key that it stands under in a Trigger; `to_cel` reads a filter (for a key, the
+    value under it), and `from_cel` writes one. `doc` is one sentence, `example` a filter, as text or JSON data, and `page`
+    the page of `docs/dialects` that has more.
+    `environment` is what its filters may name, where that is not `any_environment`. `text` says that a filter is a text of its own rather than YAML or JSON.
+    `under` is where it stands in a Trigger; `knative`, that Knative's definition of a Trigger names it there, and
+    `instead`, what to write on a Knative Trigger where it does not, with the places `{version}`, of tricel's own Triggers,
+    and `{annotation}`, for an expression. `successor` is the dialect that took its place, which takes the same filters. `schema` is that of the value in a Trigger, made from
+    the schema of one filter of `filters`, which some hold: `holds_filters`.
+    """
+
+    name: str
+    to_cel: ToCel
+    doc: str
+    example: object
+    page: str
+    from_cel: FromCel | None = None
+    environment: Environment = CLOUD_EVENT
+    any_environment: bool = False
+    text: bool = False
+    under: Under = Under.NOWHERE
+    knative: bool = False
+    instead: str = ""
+    successor: str = ""
+    schema: Callable[[Schema], Schema] | None = None
+    holds_filters: bool = False
+
+
+Rows: TypeAlias = AbstractMapping[str, Dialect]
+"""Dialects by name."""
+
+
+def standing(dialects: Iterable[Dialect], under: Under) -> dict[str, Dialect]:
+    """Those of the dialects that stand in one place of a Trigger."""
+    return {row.name: row for row in dialects if row.under is under}
+
+
+def within(translation: Translation, source: Source, at: Span) -> Expr | None:
+    """The expression with spans in the text around it; where they are not known there, `at`."""
+    if translation.expr is None or translation.source is source:
+        return translation.expr
+
+    def outside(e: Expr) -> Expr:
+        outer, span = translation.source.resolve(e.span)
+        return replace(e, span=at if outer is translation.source else span)
+
+    return transform(translation.expr, outside)
 
 
 @dataclass

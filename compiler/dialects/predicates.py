@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 
-from ..celtypes import Record
-from ..document import Place, Scalar, described
-from ..environment import CLOUD_EVENT
+from ..documents.document import Place, Scalar, described
+from ..environments.cloudevent import CONTEXT_ATTRIBUTES
 from ..nodes import EQUALS, IN, INDEX, NOT_EQUALS, Call, Expr, Has, Ident, Select, conjunction, string
-from ..rfc3339 import microseconds
 from ..source import Span
+from ..values.rfc3339 import microseconds
 from .model import Findings
 
 _NAME = re.compile(r"[a-z][a-z0-9]*", re.ASCII)
@@ -21,6 +20,9 @@ _RESERVED = frozenset({
 _ALIASES = {"schemaurl": "dataschema"}
 _LONGEST_NAME = 20
 _METHODS = {"prefix": "startsWith", "suffix": "endsWith"}
+_PARAMETERS = "(?:[ \\t]*;|$)"
+"""What follows the media type in a content type, as a pattern."""
+_SIGN = r"[\\.+*?()|\[\]{}^$]"
 MEDIA_TYPE = "datamediatype"
 TIME = "time"
 
@@ -69,7 +71,7 @@ def exact(name: str, value: str, place: Place, findings: Findings) -> Expr | Non
             findings.report("TRI337", place, f"'{value[:60]}' is not an RFC 3339 time", help_, at=literal)
             return None
         wanted = Call("timestamp", (wanted,), span=literal)
-    return _guarded(name, place, Call(EQUALS, (_attribute(name, place.at), wanted), span=here))
+    return _guarded(name, place, Call(EQUALS, (attribute(name, place.at), wanted), span=here))
 
 
 def affix(kind: str, name: str, value: str, place: Place, findings: Findings) -> Expr | None:
@@ -83,7 +85,7 @@ def affix(kind: str, name: str, value: str, place: Place, findings: Findings) ->
         help_ = f"use '{kind}' on 'datacontenttype', or 'exact'"
         findings.report("TRI338", place, f"'{kind}' cannot be used on 'datamediatype', which is derived", help_)
         return None
-    test = Call(_METHODS[kind], (string(value, literal),), _attribute(name, place.at), span=here)
+    test = Call(_METHODS[kind], (string(value, literal),), attribute(name, place.at), span=here)
     return _guarded(name, place, test)
 
 
@@ -92,23 +94,23 @@ def present(name: str, place: Place) -> Expr:
     here, literal = _spans(place)
     name = "datacontenttype" if name == MEDIA_TYPE else name
     if name == TIME:
-        return _has(name, here)
-    if _required(name):
+        return has_attribute(name, here)
+    if is_required(name):
         return conjunction((), here)
-    return _guarded(name, place, Call(NOT_EQUALS, (_attribute(name, place.at), string("", literal)), span=here))
+    return _guarded(name, place, Call(NOT_EQUALS, (attribute(name, place.at), string("", literal)), span=here))
 
 
 def tested(e: Expr) -> tuple[str, str, str, Span] | None:
     """The (kind, attribute, value, span) of a test that `exact` or `affix` wrote, without its guard."""
     match e:
         case Call(function="_==_", args=(left, Call(function="timestamp", args=(right,)))) if _text(right) is not None:
-            found = ("exact", _named(left), _text(right))
+            found = ("exact", named(left), _text(right))
         case Call(function="_==_", args=(left, right)):
-            found = ("exact", _named(left), _text(right))
+            found = ("exact", named(left), _text(right))
         case Call(function="startsWith", target=left, args=(right,)):
-            found = ("prefix", _named(left), _text(right))
+            found = ("prefix", named(left), _text(right))
         case Call(function="endsWith", target=left, args=(right,)):
-            found = ("suffix", _named(left), _text(right))
+            found = ("suffix", named(left), _text(right))
         case _:
             return None
     kind, name, value = found
@@ -117,7 +119,14 @@ def tested(e: Expr) -> tuple[str, str, str, Span] | None:
 
 def quote_pattern(text: str) -> str:
     """An RE2 pattern that matches exactly `text`."""
-    return re.sub(r"[\\.+*?()|\[\]{}^$]", lambda found: "\\" + found[0], text)
+    return re.sub(_SIGN, lambda found: "\\" + found[0], text)
+
+
+def media_type_of(pattern: str) -> str | None:
+    """The media type that a pattern asks `datacontenttype` for, as `exact` writes it."""
+    if not (pattern.startswith("^") and pattern.endswith(_PARAMETERS)):
+        return None
+    return re.sub(rf"\\({_SIGN})", r"\1", pattern[1 : -len(_PARAMETERS)])
 
 
 def _media_type(value: str, place: Place, findings: Findings) -> Expr | None:
@@ -126,23 +135,25 @@ def _media_type(value: str, place: Place, findings: Findings) -> Expr | None:
         message = f"'{value[:60]}' is never a media type: it is what stands before ';', without spaces around it"
         findings.report("TRI338", place, message, "remove the parameters, or test 'datacontenttype'", at=literal)
         return None
-    pattern = string(f"^{quote_pattern(value)}(?:[ \\t]*;|$)", literal)
+    pattern = string(f"^{quote_pattern(value)}{_PARAMETERS}", literal)
     name = "datacontenttype"
-    return _guarded(name, place, Call("matches", (pattern,), _attribute(name, place.at), span=here))
+    return _guarded(name, place, Call("matches", (pattern,), attribute(name, place.at), span=here))
 
 
 def _guarded(name: str, place: Place, test: Expr) -> Expr:
     here, _ = _spans(place)
-    return test if _required(name) else conjunction((_has(name, here), test), here)
+    return test if is_required(name) else conjunction((has_attribute(name, here), test), here)
 
 
-def _has(name: str, at: Span) -> Expr:
+def has_attribute(name: str, at: Span) -> Expr:
+    """That an event has the attribute."""
     if _selectable(name):
         return Has(Ident("ce", span=at), name, span=at)
     return Call(IN, (string(name, at), Ident("ce", span=at)), span=at)
 
 
-def _attribute(name: str, at: Span) -> Expr:
+def attribute(name: str, at: Span) -> Expr:
+    """The value of an attribute."""
     if _selectable(name):
         return Select(Ident("ce", span=at), name, span=at)
     return Call(INDEX, (Ident("ce", span=at), string(name, at)), span=at)
@@ -152,13 +163,14 @@ def _selectable(name: str) -> bool:
     return _NAME.fullmatch(name) is not None and name not in _RESERVED
 
 
-def _required(name: str) -> bool:
-    attributes = CLOUD_EVENT.root("ce")
-    declared = attributes.field(name) if isinstance(attributes, Record) else None
+def is_required(name: str) -> bool:
+    """Whether every event has the attribute."""
+    declared = CONTEXT_ATTRIBUTES.field(name)
     return declared is not None and declared.required
 
 
-def _named(e: Expr | None) -> str | None:
+def named(e: Expr | None) -> str | None:
+    """The attribute that `e` is; None where it is none."""
     match e:
         case Select(operand=Ident(name="ce"), field=name):
             return name

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..document import Place, Scalar, members
+from ..documents.document import Place, Scalar, members
 from ..nodes import Expr
 from .attributes import attribute
-from .model import Findings, Translation, all_of
+from .model import TEXT, Dialect, Findings, Schema, Translation, Under, all_of
 
 FIELDS = ("source", "type")
 
@@ -33,3 +33,20 @@ def _attributes_form(place: Place) -> str:
     """The same filter as `attributes`, on one line."""
     pairs = [f'{k}: "{entry.value.text[:40]}"' for k, entry in members(place) if isinstance(entry.value, Scalar)]
     return f"attributes: {{{', '.join(pairs)}}}"
+
+
+def _schema(inner: Schema) -> Schema:
+    return {"type": "object", "properties": dict.fromkeys(FIELDS, TEXT)}
+
+
+ROW = Dialect(
+    name="sourceAndType",
+    to_cel=to_cel,
+    doc="Deprecated: the same entries under `attributes`.",
+    example={"source": "/shop", "type": "order.created"},
+    page="knative",
+    under=Under.FILTER,
+    instead="rename it to 'attributes'",
+    successor="attributes",
+    schema=_schema,
+)

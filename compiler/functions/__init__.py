@@ -2,14 +2,14 @@
 reference."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from ..celtypes import CelType
 from .conversions import CONVERSIONS
 from .encoders_ext import ENCODERS_EXT
 from .lists_ext import LISTS_EXT
 from .math_ext import MATH_EXT
-from .model import ERROR, Overload
+from .model import ERROR, Difference, GoesOver, Literal, Overload, Reads, Size, Steps, TextTest
 from .operators import OPERATORS
 from .optionals import OPTIONALS
 from .regex_ext import REGEX_EXT
@@ -18,7 +18,27 @@ from .strings import STRINGS
 from .strings_ext import STRINGS_EXT
 from .times import TIME
 
-__all__ = ["ALL", "BY_CALL", "ERROR", "FAMILIES", "NAMESPACES", "Overload", "calls_that_give"]
+__all__ = [
+    "ALL",
+    "BY_CALL",
+    "BY_NAME",
+    "ERROR",
+    "FAMILIES",
+    "LAZY",
+    "LENGTHS",
+    "NAMESPACES",
+    "TEXT_TESTS",
+    "Difference",
+    "GoesOver",
+    "Literal",
+    "Overload",
+    "Reads",
+    "Size",
+    "Steps",
+    "TextTest",
+    "calls_that_give",
+    "functions",
+]
 
 FAMILIES: Mapping[str, tuple[Overload, ...]] = {
     "operators": OPERATORS,
@@ -45,6 +65,30 @@ def _by_call() -> Mapping[tuple[str, bool], tuple[Overload, ...]]:
 
 BY_CALL = _by_call()
 """The overloads of a call, by (function, whether it is a method)."""
+
+
+def _by_name() -> Mapping[str, tuple[Overload, ...]]:
+    table: dict[str, list[Overload]] = defaultdict(list)
+    for row in ALL:
+        table[row.function].append(row)
+    return {name: tuple(rows) for name, rows in table.items()}
+
+
+BY_NAME = _by_name()
+"""The overloads of a function, called or as a method: which it is, the types of dynamic values decide at evaluation."""
+
+
+def functions(wanted: Callable[[Overload], bool]) -> frozenset[str]:
+    """The functions all of whose overloads are wanted."""
+    return frozenset(name for name, rows in BY_NAME.items() if all(map(wanted, rows)))
+
+
+LAZY = functions(lambda row: not row.strict)
+"""The functions that may leave operands unevaluated, or absorb their errors."""
+LENGTHS = functions(lambda row: row.length)
+"""The functions that give the number of parts of their operand."""
+TEXT_TESTS: Mapping[str, TextTest] = {row.function: row.test for row in ALL if row.test is not None}
+"""The functions that are tests of two texts, and what each asks."""
 
 
 def calls_that_give(types: Collection[CelType]) -> frozenset[tuple[str, bool]]:

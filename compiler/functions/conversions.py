@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
-from ..celtypes import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, TYPE, UINT, CelType
-from .model import ERROR, Overload
+from dataclasses import replace
+
+from ..celtypes import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, SHORT, STRING, TIMESTAMP, TYPE, UINT, CelType
+from .model import ERROR, Difference, GoesOver, Literal, Overload, Reads, Size, Steps
 
 A = CelType("A")
 _T = "timestamp('2020-01-01T00:00:00Z')"
 
 
-def _to(function: str, id_: str, source: CelType, result: CelType, doc: str, *examples: tuple[str, object]) -> Overload:
-    return Overload(id_, function, (source,), result, doc, examples)
+_LENIENT_TIME = "it reads texts that are not of RFC 3339: blanks, single digits, offsets without a colon"
+
+
+def _to(
+    function: str,
+    id_: str,
+    source: CelType,
+    result: CelType,
+    doc: str,
+    *examples: tuple[str, object],
+    size: Size = Size.UNKNOWN,
+    steps: Steps = Steps.READ,
+    goes_over: GoesOver = GoesOver.ONCE,
+    cel_expr: tuple[Difference, ...] = (),
+) -> Overload:
+    """A conversion, which reads a text once."""
+    steps = Steps.UNKNOWN if source in SHORT else steps
+    row = Overload(
+        id_, function, (source,), result, doc, examples, size=size, steps=steps, goes_over=goes_over, cel_expr=cel_expr
+    )
+    return replace(row, size=Size.WRITTEN) if result == STRING else row
 
 
 CONVERSIONS = (
@@ -24,9 +45,28 @@ CONVERSIONS = (
         ("bool('true')", True),
         ("bool('f')", False),
         ("bool('yes')", ERROR),
+        steps=Steps.ONE,
     ),
-    _to("bytes", "bytes_to_bytes", BYTES, BYTES, "The bytes themselves.", ("bytes(b'a') == b'a'", True)),
-    _to("bytes", "string_to_bytes", STRING, BYTES, "UTF-8.", ("bytes('a') == b'a'", True)),
+    _to(
+        "bytes",
+        "bytes_to_bytes",
+        BYTES,
+        BYTES,
+        "The bytes themselves.",
+        ("bytes(b'a') == b'a'", True),
+        size=Size.ENCODED,
+        steps=Steps.TEXT_MADE,
+    ),
+    _to(
+        "bytes",
+        "string_to_bytes",
+        STRING,
+        BYTES,
+        "UTF-8.",
+        ("bytes('a') == b'a'", True),
+        size=Size.ENCODED,
+        steps=Steps.TEXT_MADE,
+    ),
     _to("double", "double_to_double", DOUBLE, DOUBLE, "The double itself.", ("double(1.5)", 1.5)),
     _to("double", "int64_to_double", INT, DOUBLE, "The nearest double.", ("double(3)", 3.0)),
     _to("double", "uint64_to_double", UINT, DOUBLE, "The nearest double.", ("double(3u)", 3.0)),
@@ -56,8 +96,22 @@ CONVERSIONS = (
         "Reads numbers with units h m s ms us ns.",
         ("duration('1m') == duration('60s')", True),
         ("duration('1y') == duration('1s')", ERROR),
+        goes_over=GoesOver.KEPT,  # each of its parts is added up
+        cel_expr=(Difference("it keeps fractions of a nanosecond", Literal.DURATION),),
     ),
-    _to("dyn", "to_dyn", A, DYN, "The value itself, checked at evaluation.", ("dyn(1) == 1", True)),
+    Overload(
+        "to_dyn",
+        "dyn",
+        (A,),
+        DYN,
+        "The value itself, checked at evaluation.",
+        (("dyn(1) == 1", True),),
+        size=Size.OPERAND,
+        steps=Steps.ONE,
+        reads=Reads.NOTHING,
+        goes_over=GoesOver.ONCE,
+        cel_expr=(),
+    ),
     _to("int", "int64_to_int64", INT, INT, "The int itself.", ("int(1)", 1)),
     _to("int", "bool_to_int64", BOOL, INT, "1 for true, 0 for false.", ("int(true)", 1)),
     _to("int", "uint64_to_int64", UINT, INT, "The same number; out of range is an error.", ("int(1u)", 1)),
@@ -109,6 +163,7 @@ CONVERSIONS = (
         "Reads RFC 3339.",
         ("timestamp('2020-01-01T01:00:00+01:00') == timestamp('2020-01-01T00:00:00Z')", True),
         ("timestamp('2020') == timestamp('2021')", ERROR),
+        cel_expr=(Difference(_LENIENT_TIME, Literal.TIME),),
     ),
     _to(
         "timestamp",
@@ -118,7 +173,18 @@ CONVERSIONS = (
         "Seconds since 1970.",
         (f"timestamp(1577836800) == {_T}", True),
     ),
-    _to("type", "type", A, TYPE, "The type of the value.", ("type(1) == int", True), ("type('a') == int", False)),
+    Overload(
+        "type",
+        "type",
+        (A,),
+        TYPE,
+        "The type of the value.",
+        (("type(1) == int", True), ("type('a') == int", False)),
+        steps=Steps.ONE,
+        reads=Reads.NOTHING,
+        goes_over=GoesOver.ONCE,
+        cel_expr=(),
+    ),
     _to("uint", "uint64_to_uint64", UINT, UINT, "The uint itself.", ("uint(1u) == 1u", True)),
     _to(
         "uint",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..celtypes import BYTES, STRING
-from .model import ERROR, Overload
+from .model import ERROR, Difference, Overload, Size, Steps
 
 ENCODERS_EXT = (
     Overload(
@@ -17,6 +17,9 @@ ENCODERS_EXT = (
             ("base64.decode('aGVsbG8') == b'hello'", True),
             ("base64.decode('a-b_') == b''", ERROR),
         ),
+        size=Size.RECASED,
+        steps=Steps.TEXT_MADE,
+        cel_expr=(Difference("it decodes text that is not base64"),),
     ),
     Overload(
         "base64_encode_bytes",
@@ -25,5 +28,8 @@ ENCODERS_EXT = (
         STRING,
         "The bytes as base64 text, padded.",
         (("base64.encode(b'hello')", "aGVsbG8="),),
+        size=Size.DOUBLED,
+        steps=Steps.TEXT_MADE,
+        cel_expr=(),
     ),
 )

@@ -2,30 +2,15 @@
 
 from __future__ import annotations
 
-from ..celtypes import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    DYN,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    CelType,
-    list_of,
-    optional_of,
-)
-from .model import ERROR, Overload
+from functools import partial
+
+from ..celtypes import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, STRING, TIMESTAMP, UINT, CelType, list_of, optional_of
+from .model import ERROR, GoesOver, Overload, Reads, Size, Steps, method
 
 A = CelType("A")
 _LIST = list_of(A)
-
-
-def _method(
-    id_: str, function: str, params: tuple[CelType, ...], result: CelType, doc: str, *examples: tuple[str, object]
-) -> Overload:
-    return Overload(id_, function, params, result, doc, examples, member=True)
+_method = partial(method, goes_over=GoesOver.KEPT)
+"""The row of a method; none makes keys of the parts of its list, but where it says so."""
 
 
 def _sort(t: CelType, small: str, large: str) -> Overload:
@@ -36,6 +21,10 @@ def _sort(t: CelType, small: str, large: str) -> Overload:
         list_of(t),
         "The elements from the least to the greatest; an error unless all are of one type that has an order.",
         (f"[{large}, {small}].sort() == [{small}, {large}]", True),
+        size=Size.REORDERED,
+        steps=Steps.SORTED,
+        reads=Reads.SHALLOW,
+        goes_over=GoesOver.KEYED,
     )
 
 
@@ -49,6 +38,9 @@ LISTS_EXT = (
         ("[1, 2, 3, 4].slice(1, 3) == [2, 3]", True),
         ("[1, 2].slice(2, 2) == []", True),
         ("[1, 2].slice(1, 3) == []", ERROR),
+        size=Size.SELECTED,
+        steps=Steps.COPIED,
+        reads=Reads.SHALLOW,
     ),
     _method(
         "list_flatten",
@@ -57,6 +49,9 @@ LISTS_EXT = (
         _LIST,
         "The elements of the lists in the target, and the elements that are no lists.",
         ("[[1, 2], [3]].flatten() == [1, 2, 3]", True),
+        size=Size.FLATTENED,
+        steps=Steps.PARTS_MADE,
+        reads=Reads.DEEP,
     ),
     _method(
         "list_flatten_int",
@@ -67,6 +62,9 @@ LISTS_EXT = (
         ("[1, [2, [3, [4]]]].flatten(2) == [1, 2, 3, [4]]", True),
         ("[[1]].flatten(0) == [[1]]", True),
         ("[[1]].flatten(-1) == []", ERROR),
+        size=Size.FLATTENED,
+        steps=Steps.PARTS_MADE,
+        reads=Reads.DEEP,
     ),
     _sort(INT, "1", "2"),
     _sort(UINT, "1u", "2u"),
@@ -84,6 +82,10 @@ LISTS_EXT = (
         "The elements that equal none before them.",
         ("[1, 2, 1, 3].distinct() == [1, 2, 3]", True),
         ("size([1, 1.0, '1', true].distinct())", 3),
+        size=Size.SELECTED,
+        steps=Steps.PAIRED,
+        reads=Reads.DEEP,
+        goes_over=GoesOver.KEYED,
     ),
     _method(
         "list_reverse",
@@ -92,6 +94,9 @@ LISTS_EXT = (
         _LIST,
         "The elements from last to first.",
         ("[1, 2, 3].reverse() == [3, 2, 1]", True),
+        size=Size.REORDERED,
+        steps=Steps.COPIED,
+        reads=Reads.SHALLOW,
     ),
     _method(
         "list_first",
@@ -101,6 +106,9 @@ LISTS_EXT = (
         "The first element; absent when there is none.",
         ("[1, 2].first().value()", 1),
         ("[].first().hasValue()", False),
+        size=Size.ELEMENT,
+        steps=Steps.ONE,
+        reads=Reads.NOTHING,
     ),
     _method(
         "list_last",
@@ -110,6 +118,9 @@ LISTS_EXT = (
         "The last element; absent when there is none.",
         ("[1, 2].last().value()", 2),
         ("[].last().hasValue()", False),
+        size=Size.ELEMENT,
+        steps=Steps.ONE,
+        reads=Reads.NOTHING,
     ),
     Overload(
         "lists_range",
@@ -118,5 +129,7 @@ LISTS_EXT = (
         list_of(INT),
         "The ints from 0 up to, not including, the number, which is at most 10,000,000.",
         (("lists.range(3) == [0, 1, 2]", True), ("lists.range(-1) == []", ERROR)),
+        size=Size.RANGE,
+        steps=Steps.PARTS_MADE,
     ),
 )

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from ..celtypes import BOOL, DOUBLE, DYN, INT, UINT, CelType, list_of
-from .model import ERROR, Overload
+from .model import ERROR, Difference, GoesOver, Overload, Reads, Size, Steps, in_cel_expr
 
 _NUMBERS = (INT, UINT, DOUBLE)
+_NAN = (Difference("it takes NaN for a number to compare"),)
 _LARGE, _SMALL = {INT: "2", UINT: "2u", DOUBLE: "2.0"}, {INT: "1", UINT: "1u", DOUBLE: "1.0"}
 
 
 def _best(function: str, id_: str, adjective: str, answers: dict[CelType, str]) -> tuple[Overload, ...]:
     one = (
         Overload(
-            f"math_@{id_}_{t}", function, (t,), t, "The number itself.", ((f"{function}({_LARGE[t]}) == 2", True),)
+            f"math_@{id_}_{t}",
+            function,
+            (t,),
+            t,
+            "The number itself.",
+            ((f"{function}({_LARGE[t]}) == 2", True),),
+            cel_expr=_NAN,
         )
         for t in _NUMBERS
     )
@@ -24,6 +31,8 @@ def _best(function: str, id_: str, adjective: str, answers: dict[CelType, str]) 
             a if a == b else DYN,
             f"The {adjective} of two numbers, compared by value; of equal ones the first.",
             ((f"{function}({_LARGE[a]}, {_SMALL[b]}) == {answers[a if id_ == 'max' else b]}", True),),
+            size=Size.CONSTANT,
+            cel_expr=_NAN,
         )
         for a in _NUMBERS
         for b in _NUMBERS
@@ -39,6 +48,11 @@ def _best(function: str, id_: str, adjective: str, answers: dict[CelType, str]) 
                 (f"{function}([{_SMALL[t]}, {_LARGE[t]}]) == {answers[t]}", True),
                 (f"{function}({_SMALL[t]}, {_LARGE[t]}, {_SMALL[t]}) == {answers[t]}", True),
             ),
+            steps=Steps.EACH,
+            reads=Reads.SHALLOW,
+            goes_over=GoesOver.KEPT,
+            variadic=True,
+            cel_expr=_NAN,
         )
         for t in _NUMBERS
     )
@@ -93,7 +107,7 @@ _ABS, _SIGN, _SQRT = (
     "The square root; NaN of a negative number.",
 )
 
-MATH_EXT = (
+_ROWS = (
     *_best("math.greatest", "max", "greater", _LARGE),
     *_best("math.least", "min", "lesser", _SMALL),
     _unary(
@@ -182,3 +196,5 @@ MATH_EXT = (
         "math.bitShiftRight(1024u, 2) == 256u",
     ),
 )
+
+MATH_EXT = in_cel_expr(_ROWS)

@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from ..celtypes import (
-    BOOL,
-    BYTES,
-    DOUBLE,
-    DURATION,
-    INT,
-    STRING,
-    TIMESTAMP,
-    UINT,
-    CelType,
-    list_of,
-    map_of,
-)
+from ..celtypes import BOOL, BYTES, DOUBLE, DURATION, INT, STRING, TIMESTAMP, UINT, CelType, list_of, map_of
 from ..nodes import (
     ADD,
     AND,
@@ -35,7 +23,7 @@ from ..nodes import (
     OR,
     SUBTRACT,
 )
-from .model import ERROR, Overload
+from .model import ERROR, GoesOver, Overload, Reads, Size, Steps, in_cel_expr
 
 A, K, V = CelType("A"), CelType("K"), CelType("V")
 
@@ -48,6 +36,7 @@ LOGIC = (
         "True when every operand is; one false outweighs an error.",
         (("true && false", False), ("false && 1 / 0 == 1", False), ("true && 1 / 0 == 1", ERROR)),
         strict=False,
+        cel_python=True,
     ),
     Overload(
         "logical_or",
@@ -57,8 +46,17 @@ LOGIC = (
         "True when any operand is; one true outweighs an error.",
         (("false || true", True), ("true || 1 / 0 == 1", True), ("false || 1 / 0 == 1", ERROR)),
         strict=False,
+        cel_python=True,
     ),
-    Overload("logical_not", NOT, (BOOL,), BOOL, "The opposite truth value.", (("!true", False), ("!false", True))),
+    Overload(
+        "logical_not",
+        NOT,
+        (BOOL,),
+        BOOL,
+        "The opposite truth value.",
+        (("!true", False), ("!false", True)),
+        cel_python=True,
+    ),
     Overload(
         "conditional",
         CONDITIONAL,
@@ -67,6 +65,10 @@ LOGIC = (
         "The second operand when the first is true, else the third.",
         (("true ? 1 : 2", 1), ("false ? 1 : 2", 2)),
         strict=False,
+        size=Size.OPERAND,
+        steps=Steps.ONE,
+        reads=Reads.NOTHING,
+        goes_over=GoesOver.ONCE,
     ),
 )
 
@@ -78,6 +80,10 @@ EQUALITY = (
         BOOL,
         "Equal by value; numbers of different types compare as numbers.",
         (("1 == 1", True), ("dyn(1) == 1.0", True), ("dyn(1) == '1'", False), ("[1] == [1]", True)),
+        steps=Steps.COMPARED,
+        reads=Reads.COMPARED,
+        goes_over=GoesOver.ONCE,
+        cel_python=True,
     ),
     Overload(
         "not_equals",
@@ -86,6 +92,10 @@ EQUALITY = (
         BOOL,
         "Not equal by value.",
         (("1 != 2", True), ("dyn(1) != '1'", True), ("'a' != 'a'", False)),
+        steps=Steps.COMPARED,
+        reads=Reads.COMPARED,
+        goes_over=GoesOver.ONCE,
+        cel_python=True,
     ),
 )
 
@@ -118,7 +128,15 @@ def _ordering(function: str, stem: str, sign: str, doc: str, *, when_less: bool)
         name = _NAMES[left] if left == right else f"{_NAMES[left]}_{_NAMES[right]}"
         low, high = _LOW_HIGH[left][0], _LOW_HIGH[right][1]
         rows.append(
-            Overload(f"{stem}_{name}", function, (left, right), BOOL, doc, ((f"{low} {sign} {high}", when_less),))
+            Overload(
+                f"{stem}_{name}",
+                function,
+                (left, right),
+                BOOL,
+                doc,
+                ((f"{low} {sign} {high}", when_less),),
+                steps=Steps.ORDERED,
+            )
         )
     return tuple(rows)
 
@@ -129,6 +147,22 @@ ORDERING = (
     *_ordering(GREATER, "greater", ">", "True when the first is larger; strings by code point.", when_less=False),
     *_ordering(GREATER_EQUALS, "greater_equals", ">=", "True when the first is larger or equal.", when_less=False),
 )
+
+
+def _concatenation(id_: str, type_: CelType, *examples: tuple[str, object]) -> Overload:
+    return Overload(
+        id_,
+        ADD,
+        (type_, type_),
+        type_,
+        "Concatenation.",
+        examples,
+        size=Size.SUM,
+        steps=Steps.TEXT_MADE | Steps.PARTS_MADE,
+        reads=Reads.SHALLOW,
+        goes_over=GoesOver.ONCE,
+    )
+
 
 ARITHMETIC = (
     Overload(
@@ -141,9 +175,9 @@ ARITHMETIC = (
     ),
     Overload("add_uint64", ADD, (UINT, UINT), UINT, "Sum; overflow is an error.", (("1u + 2u == 3u", True),)),
     Overload("add_double", ADD, (DOUBLE, DOUBLE), DOUBLE, "Sum by IEEE 754.", (("0.5 + 1.0", 1.5),)),
-    Overload("add_string", ADD, (STRING, STRING), STRING, "Concatenation.", (("'a' + 'b'", "ab"), ("'' + ''", ""))),
-    Overload("add_bytes", ADD, (BYTES, BYTES), BYTES, "Concatenation.", (("b'a' + b'b' == b'ab'", True),)),
-    Overload("add_list", ADD, (list_of(A), list_of(A)), list_of(A), "Concatenation.", (("[1] + [2] == [1, 2]", True),)),
+    _concatenation("add_string", STRING, ("'a' + 'b'", "ab"), ("'' + ''", "")),
+    _concatenation("add_bytes", BYTES, ("b'a' + b'b' == b'ab'", True)),
+    _concatenation("add_list", list_of(A), ("[1] + [2] == [1, 2]", True)),
     Overload(
         "add_timestamp_duration",
         ADD,
@@ -261,6 +295,9 @@ ACCESS = (
         BOOL,
         "True when the list has an equal element.",
         (("1 in [1, 2]", True), ("3 in [1, 2]", False), ("1 in []", False)),
+        steps=Steps.MEMBER,
+        reads=Reads.MEMBER,
+        goes_over=GoesOver.ONCE,
     ),
     Overload(
         "in_map",
@@ -269,6 +306,9 @@ ACCESS = (
         BOOL,
         "True when the map has the key.",
         (("'a' in {'a': 1}", True), ("'b' in {'a': 1}", False)),
+        steps=Steps.MEMBER,
+        reads=Reads.MEMBER,
+        goes_over=GoesOver.ONCE,
     ),
     Overload(
         "index_list",
@@ -277,6 +317,10 @@ ACCESS = (
         A,
         "The element at a position from 0; outside is an error.",
         (("[1, 2][1]", 2), ("[1][1]", ERROR), ("[1][-1]", ERROR)),
+        size=Size.ELEMENT,
+        steps=Steps.ONE,
+        reads=Reads.NOTHING,
+        goes_over=GoesOver.ONCE,
     ),
     Overload(
         "index_map",
@@ -285,7 +329,11 @@ ACCESS = (
         V,
         "The value of a key; a key the map lacks is an error.",
         (("{'a': 1}['a']", 1), ("{'a': 1}['b']", ERROR)),
+        size=Size.ELEMENT,
+        steps=Steps.ONE,
+        reads=Reads.NOTHING,
+        goes_over=GoesOver.ONCE,
     ),
 )
 
-OPERATORS = (*LOGIC, *EQUALITY, *ORDERING, *ARITHMETIC, *ACCESS)
+OPERATORS = in_cel_expr((*LOGIC, *EQUALITY, *ORDERING, *ARITHMETIC, *ACCESS))

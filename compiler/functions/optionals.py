@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..celtypes import BOOL, CelType, list_of, optional_of
-from .model import ERROR, Overload
+from .model import ERROR, GoesOver, Overload, Reads, Size, Steps, in_cel_expr
 
 A = CelType("A")
 _OPTIONAL = optional_of(A)
 
-OPTIONALS = (
+_ROWS = (
     Overload(
         "optional_of",
         "optional.of",
@@ -16,6 +16,10 @@ OPTIONALS = (
         _OPTIONAL,
         "The value, present.",
         (("optional.of(1).hasValue()", True), ("optional.of(null).hasValue()", True)),
+        size=Size.OPERAND,
+        steps=Steps.ONE,
+        reads=Reads.NOTHING,
+        goes_over=GoesOver.ONCE,
     ),
     Overload(
         "optional_ofNonZeroValue",
@@ -24,6 +28,10 @@ OPTIONALS = (
         _OPTIONAL,
         "The value; absent when it is null, false, 0, empty text, an empty list or map, or a zero time.",
         (("optional.ofNonZeroValue('').hasValue()", False), ("optional.ofNonZeroValue('a').hasValue()", True)),
+        size=Size.OPERAND,
+        steps=Steps.ONE,
+        reads=Reads.SHALLOW,
+        goes_over=GoesOver.ONCE,
     ),
     Overload(
         "optional_none",
@@ -32,6 +40,7 @@ OPTIONALS = (
         _OPTIONAL,
         "No value.",
         (("optional.none().hasValue()", False),),
+        size=Size.CONSTANT,
     ),
     Overload(
         "optional_hasValue",
@@ -41,6 +50,10 @@ OPTIONALS = (
         "Whether there is a value.",
         (("{'a': 1}.?a.hasValue()", True), ("{'a': 1}.?b.hasValue()", False)),
         member=True,
+        size=Size.CONSTANT,
+        steps=Steps.ONE,
+        reads=Reads.NOTHING,
+        goes_over=GoesOver.ONCE,
     ),
     Overload(
         "optional_value",
@@ -50,6 +63,10 @@ OPTIONALS = (
         "The value; its absence is an error.",
         (("optional.of(1).value()", 1), ("optional.none().value() == 1", ERROR)),
         member=True,
+        size=Size.OPERAND,
+        steps=Steps.ONE,
+        reads=Reads.NOTHING,
+        goes_over=GoesOver.ONCE,
     ),
     Overload(
         "optional_or_optional",
@@ -60,6 +77,10 @@ OPTIONALS = (
         (("optional.none().or(optional.of(2)).value()", 2),),
         member=True,
         strict=False,
+        size=Size.OPERAND,
+        steps=Steps.ONE,
+        reads=Reads.SHALLOW,
+        goes_over=GoesOver.ONCE,
     ),
     Overload(
         "optional_orValue_value",
@@ -70,6 +91,10 @@ OPTIONALS = (
         (("{'a': 1}.?b.orValue(3)", 3), ("optional.of(1).orValue(1 / 0)", 1)),
         member=True,
         strict=False,
+        size=Size.OPERAND,
+        steps=Steps.ONE,
+        reads=Reads.SHALLOW,
+        goes_over=GoesOver.ONCE,
     ),
     Overload(
         "optional_unwrap",
@@ -78,6 +103,10 @@ OPTIONALS = (
         list_of(A),
         "The values that are present.",
         (("optional.unwrap([optional.of(1), optional.none()]) == [1]", True),),
+        size=Size.SELECTED,
+        steps=Steps.COPIED,
+        reads=Reads.SHALLOW,
+        goes_over=GoesOver.ONCE,
     ),
     Overload(
         "optional_unwrapOpt",
@@ -87,5 +116,11 @@ OPTIONALS = (
         "The values that are present.",
         (("[optional.of(1), optional.none()].unwrapOpt() == [1]", True),),
         member=True,
+        size=Size.SELECTED,
+        steps=Steps.COPIED,
+        reads=Reads.SHALLOW,
+        goes_over=GoesOver.ONCE,
     ),
 )
+
+OPTIONALS = in_cel_expr(_ROWS)

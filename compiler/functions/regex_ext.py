@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..celtypes import INT, STRING, list_of, optional_of
-from .model import ERROR, Overload
+from .model import ERROR, Overload, Reads, Size, Steps
 
 REGEX_EXT = (
     Overload(
@@ -17,6 +17,10 @@ REGEX_EXT = (
             (r"regex.replace('ab', 'a', '\\1') == ''", ERROR),
             ("regex.replace('ab', 'a' + '(', '') == ''", ERROR),
         ),
+        size=Size.PATTERN_REPLACED,
+        steps=Steps.MATCHED | Steps.TEXT_MADE,
+        reads=Reads.REMADE,
+        pattern=1,
     ),
     Overload(
         "regex_replace_string_string_string_int",
@@ -29,6 +33,10 @@ REGEX_EXT = (
             ("regex.replace('banana', 'a', 'x', 0)", "banana"),
             ("regex.replace('banana', 'a', 'x', -1)", "bxnxnx"),
         ),
+        size=Size.PATTERN_REPLACED,
+        steps=Steps.MATCHED | Steps.TEXT_MADE,
+        reads=Reads.REMADE,
+        pattern=1,
     ),
     Overload(
         "regex_extract_string_string",
@@ -41,6 +49,9 @@ REGEX_EXT = (
             ("regex.extract('hello', 'z').hasValue()", False),
             ("regex.extract('ab', '(a)(b)').hasValue()", ERROR),
         ),
+        size=Size.SUBTEXT,
+        steps=Steps.MATCHED,
+        pattern=1,
     ),
     Overload(
         "regex_extractAll_string_string",
@@ -53,5 +64,8 @@ REGEX_EXT = (
             ("regex.extractAll('id:1, id:2', 'id:([0-9])') == ['1', '2']", True),
             ("regex.extractAll('ab', 'z') == []", True),
         ),
+        size=Size.PARTS,
+        steps=Steps.MATCHED,
+        pattern=1,
     ),
 )

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from ..celtypes import BOOL, CelType, list_of
-from .model import Overload
+from .model import GoesOver, Overload, Reads, Steps
 
 _LIST = list_of(CelType("A"))
 
 
 def _test(stem: str, doc: str, *examples: tuple[str, object]) -> Overload:
-    return Overload(f"list_sets_{stem}_list", f"sets.{stem}", (_LIST, _LIST), BOOL, doc, examples)
+    return Overload(
+        f"list_sets_{stem}_list",
+        f"sets.{stem}",
+        (_LIST, _LIST),
+        BOOL,
+        doc,
+        examples,
+        steps=Steps.PAIRED,
+        reads=Reads.DEEP,
+        goes_over=GoesOver.KEYED,
+    )
 
 
 SETS_EXT = (

@@ -3,19 +3,34 @@
 from __future__ import annotations
 
 from ..celtypes import BOOL, BYTES, INT, STRING, CelType, list_of, map_of
-from .model import Overload
+from .model import Difference, GoesOver, Overload, Reads, Size, Steps, TextTest, in_cel_expr
 
 A, K, V = CelType("A"), CelType("K"), CelType("V")
 
 
 def _size(id_: str, type_: CelType, doc: str, text: str, value: int) -> tuple[Overload, Overload]:
-    return (
-        Overload(f"size_{id_}", "size", (type_,), INT, doc, ((f"size({text})", value),)),
-        Overload(f"{id_}_size", "size", (type_,), INT, doc, ((f"{text}.size()", value),), member=True),
-    )
+    def row(name: str, call: str, *, member: bool) -> Overload:
+        return Overload(
+            name,
+            "size",
+            (type_,),
+            INT,
+            doc,
+            ((call, value),),
+            member=member,
+            size=Size.CONSTANT,
+            steps=Steps.READ,
+            reads=Reads.NOTHING,
+            goes_over=GoesOver.ONCE,
+            length=True,
+        )
+
+    return row(f"size_{id_}", f"size({text})", member=False), row(f"{id_}_size", f"{text}.size()", member=True)
 
 
-STRINGS = (
+_COMPILES = (Difference("it compiles the pattern again for every event"),)
+
+_ROWS = (
     *_size("string", STRING, "The number of code points.", "'a\U0001f600'", 2),
     *_size("bytes", BYTES, "The number of bytes.", "b'abc'", 3),
     *_size("list", list_of(A), "The number of elements.", "[1, 2]", 2),
@@ -28,6 +43,9 @@ STRINGS = (
         "True when the target begins with the prefix.",
         (("'abc'.startsWith('a')", True), ("'abc'.startsWith('')", True), ("'a'.startsWith('ab')", False)),
         member=True,
+        steps=Steps.AFFIX,
+        test=TextTest.PREFIX,
+        cel_python=True,
     ),
     Overload(
         "ends_with_string",
@@ -37,6 +55,9 @@ STRINGS = (
         "True when the target ends with the suffix.",
         (("'abc'.endsWith('bc')", True), ("'abc'.endsWith('')", True), ("'abc'.endsWith('b')", False)),
         member=True,
+        steps=Steps.AFFIX,
+        test=TextTest.SUFFIX,
+        cel_python=True,
     ),
     Overload(
         "contains_string",
@@ -46,6 +67,9 @@ STRINGS = (
         "True when the target holds the text.",
         (("'abc'.contains('b')", True), ("'abc'.contains('')", True), ("'abc'.contains('d')", False)),
         member=True,
+        steps=Steps.SEARCHED,
+        test=TextTest.CONTAINS,
+        cel_python=True,
     ),
     Overload(
         "matches",
@@ -54,6 +78,11 @@ STRINGS = (
         BOOL,
         "True when the RE2 pattern is found in the text.",
         (("matches('abc', 'b.')", True), ("matches('abc', '^b')", False)),
+        steps=Steps.MATCHED,
+        pattern=1,
+        test=TextTest.MATCHES,
+        cel_expr=_COMPILES,
+        cel_python=True,
     ),
     Overload(
         "matches_string",
@@ -63,5 +92,12 @@ STRINGS = (
         "True when the RE2 pattern is found in the target.",
         (("'abc'.matches('b.')", True), ("'abc'.matches('^b')", False)),
         member=True,
+        steps=Steps.MATCHED,
+        pattern=1,
+        test=TextTest.MATCHES,
+        cel_expr=_COMPILES,
+        cel_python=True,
     ),
 )
+
+STRINGS = in_cel_expr(_ROWS)

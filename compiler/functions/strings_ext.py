@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from ..celtypes import DYN, INT, STRING, CelType, list_of
-from .model import ERROR, Overload
+from ..celtypes import DYN, INT, STRING, list_of
+from .model import ERROR, Difference, GoesOver, Overload, Reads, Size, Steps, in_cel_expr, method
 
 _STRINGS = list_of(STRING)
 
 
-def _method(
-    id_: str, function: str, params: tuple[CelType, ...], result: CelType, doc: str, *examples: tuple[str, object]
-) -> Overload:
-    return Overload(id_, function, params, result, doc, examples, member=True)
+_EMPTY_SPLIT = (Difference("it splits an empty text into one part"),)
+_END_OF_TEXT = (Difference("it refuses an end that is the end of the text"),)
 
 
-STRINGS_EXT = (
-    _method(
+_ROWS = (
+    method(
         "string_char_at_int",
         "charAt",
         (STRING, INT),
@@ -24,8 +22,10 @@ STRINGS_EXT = (
         ("'tacocat'.charAt(3)", "o"),
         ("'tacocat'.charAt(7)", ""),
         ("'tacocat'.charAt(8) == ''", ERROR),
+        size=Size.CHARACTER,
+        steps=Steps.READ,
     ),
-    _method(
+    method(
         "string_index_of_string",
         "indexOf",
         (STRING, STRING),
@@ -34,8 +34,9 @@ STRINGS_EXT = (
         ("'tacocat'.indexOf('ac')", 1),
         ("'tacocat'.indexOf('none')", -1),
         ("'tacocat'.indexOf('')", 0),
+        steps=Steps.SEARCHED,
     ),
-    _method(
+    method(
         "string_index_of_string_int",
         "indexOf",
         (STRING, STRING, INT),
@@ -43,8 +44,9 @@ STRINGS_EXT = (
         "The position of the first occurrence of the text that begins at or after a position of the target.",
         ("'tacocat'.indexOf('a', 3)", 5),
         ("'tacocat'.indexOf('a', 8) == -1", ERROR),
+        steps=Steps.SEARCHED,
     ),
-    _method(
+    method(
         "string_last_index_of_string",
         "lastIndexOf",
         (STRING, STRING),
@@ -53,8 +55,9 @@ STRINGS_EXT = (
         ("'tacocat'.lastIndexOf('at')", 5),
         ("'tacocat'.lastIndexOf('none')", -1),
         ("'tacocat'.lastIndexOf('')", 7),
+        steps=Steps.SEARCHED,
     ),
-    _method(
+    method(
         "string_last_index_of_string_int",
         "lastIndexOf",
         (STRING, STRING, INT),
@@ -62,8 +65,9 @@ STRINGS_EXT = (
         "The position of the last occurrence of the text that begins at or before a position of the target.",
         ("'tacocat'.lastIndexOf('a', 3)", 1),
         ("'tacocat'.lastIndexOf('a', 30) == -1", ERROR),
+        steps=Steps.SEARCHED,
     ),
-    _method(
+    method(
         "list_join",
         "join",
         (_STRINGS,),
@@ -71,8 +75,12 @@ STRINGS_EXT = (
         "The texts one after the other.",
         ("['hello', 'world'].join()", "helloworld"),
         ("[].join()", ""),
+        size=Size.JOINED,
+        steps=Steps.TEXT_MADE | Steps.ELEMENTS,
+        reads=Reads.SHALLOW,
+        goes_over=GoesOver.ONCE,
     ),
-    _method(
+    method(
         "list_join_string",
         "join",
         (_STRINGS, STRING),
@@ -80,8 +88,12 @@ STRINGS_EXT = (
         "The texts with the separator between them.",
         ("['hello', 'world'].join(', ')", "hello, world"),
         ("['hello'].join('/')", "hello"),
+        size=Size.JOINED,
+        steps=Steps.TEXT_MADE | Steps.ELEMENTS,
+        reads=Reads.SHALLOW,
+        goes_over=GoesOver.ONCE,
     ),
-    _method(
+    method(
         "string_format",
         "format",
         (STRING, list_of(DYN)),
@@ -93,24 +105,32 @@ STRINGS_EXT = (
         ("'%s'.format([{'b': [1, 2.5], 'a': null}])", "{a: null, b: [1, 2.5]}"),
         ("'%s %s'.format(['only one']) == ''", ERROR),
         ("'%d'.format(['text']) == ''", ERROR),
+        size=Size.FORMATTED,
+        steps=Steps.TEXT_MADE,
+        goes_over=GoesOver.ONCE,
+        cel_expr=(Difference("it writes doubles with six digits"),),
     ),
-    _method(
+    method(
         "string_lower_ascii",
         "lowerAscii",
         (STRING,),
         STRING,
         "The target with A to Z in lower case; no other letter changes.",
         ("'TacoC\u00c6t'.lowerAscii()", "tacoc\u00c6t"),
+        size=Size.RECASED,
+        steps=Steps.TEXT_MADE,
     ),
-    _method(
+    method(
         "string_upper_ascii",
         "upperAscii",
         (STRING,),
         STRING,
         "The target with a to z in upper case; no other letter changes.",
         ("'taco\u00e6t'.upperAscii()", "TACO\u00e6T"),
+        size=Size.RECASED,
+        steps=Steps.TEXT_MADE,
     ),
-    _method(
+    method(
         "string_replace_string_string",
         "replace",
         (STRING, STRING, STRING),
@@ -118,8 +138,10 @@ STRINGS_EXT = (
         "The target with every occurrence of the first text replaced by the second.",
         ("'hello hello'.replace('he', 'we')", "wello wello"),
         ("'ab'.replace('', '-')", "-a-b-"),
+        size=Size.REPLACED,
+        steps=Steps.SEARCHED | Steps.TEXT_MADE,
     ),
-    _method(
+    method(
         "string_replace_string_string_int",
         "replace",
         (STRING, STRING, STRING, INT),
@@ -129,16 +151,20 @@ STRINGS_EXT = (
         ("'hello hello'.replace('he', 'we', 1)", "wello hello"),
         ("'hello hello'.replace('he', 'we', 0)", "hello hello"),
         ("'hello hello'.replace('he', 'we', -1)", "wello wello"),
+        size=Size.REPLACED,
+        steps=Steps.SEARCHED | Steps.TEXT_MADE,
     ),
-    _method(
+    method(
         "string_reverse",
         "reverse",
         (STRING,),
         STRING,
         "The code points of the target from last to first.",
         ("'gums'.reverse()", "smug"),
+        size=Size.REORDERED,
+        steps=Steps.COPIED,
     ),
-    _method(
+    method(
         "string_split_string",
         "split",
         (STRING, STRING),
@@ -146,8 +172,11 @@ STRINGS_EXT = (
         "The parts of the target between the separators; its code points when the separator is empty.",
         ("'a,b,'.split(',') == ['a', 'b', '']", True),
         ("'abc'.split('') == ['a', 'b', 'c']", True),
+        size=Size.PARTS,
+        steps=Steps.SEARCHED | Steps.PARTS_MADE,
+        cel_expr=_EMPTY_SPLIT,
     ),
-    _method(
+    method(
         "string_split_string_int",
         "split",
         (STRING, STRING, INT),
@@ -156,8 +185,11 @@ STRINGS_EXT = (
         ("'a b c'.split(' ', 2) == ['a', 'b c']", True),
         ("'a b c'.split(' ', 0) == []", True),
         ("'a b c'.split(' ', -1) == ['a', 'b', 'c']", True),
+        size=Size.PARTS,
+        steps=Steps.SEARCHED | Steps.PARTS_MADE,
+        cel_expr=_EMPTY_SPLIT,
     ),
-    _method(
+    method(
         "string_substring_int",
         "substring",
         (STRING, INT),
@@ -166,8 +198,11 @@ STRINGS_EXT = (
         ("'tacocat'.substring(4)", "cat"),
         ("'tacocat'.substring(7)", ""),
         ("'tacocat'.substring(8) == ''", ERROR),
+        size=Size.SUBTEXT,
+        steps=Steps.TEXT_MADE,
+        cel_expr=_END_OF_TEXT,
     ),
-    _method(
+    method(
         "string_substring_int_int",
         "substring",
         (STRING, INT, INT),
@@ -176,14 +211,19 @@ STRINGS_EXT = (
         ("'tacocat'.substring(0, 4)", "taco"),
         ("'tacocat'.substring(2, 1) == ''", ERROR),
         ("'tacocat'.substring(1, 50) == ''", ERROR),
+        size=Size.SUBTEXT,
+        steps=Steps.TEXT_MADE,
+        cel_expr=_END_OF_TEXT,
     ),
-    _method(
+    method(
         "string_trim",
         "trim",
         (STRING,),
         STRING,
         "The target without the white space (as Unicode has it) at its ends.",
         ("'  \\ttrim\\n  '.trim()", "trim"),
+        size=Size.SUBTEXT,
+        steps=Steps.TEXT_MADE,
     ),
     Overload(
         "strings_quote",
@@ -192,5 +232,9 @@ STRINGS_EXT = (
         STRING,
         "The text as a literal in double quotes, with control characters, backslashes and quotes escaped.",
         (("strings.quote('a\"b\\n')", '"a\\"b\\n"'),),
+        size=Size.DOUBLED,
+        steps=Steps.TEXT_MADE,
     ),
 )
+
+STRINGS_EXT = in_cel_expr(_ROWS)

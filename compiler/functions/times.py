@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..celtypes import DURATION, INT, STRING, TIMESTAMP
-from .model import Overload
+from .model import Difference, Literal, Overload, Steps, in_cel_expr
 
 _T = "timestamp('2021-03-04T05:06:07.089Z')"
 _D = "duration('3723.004s')"
@@ -29,6 +29,8 @@ def _timestamp(function: str, stem: str, doc: str, utc: int, plus_hour: int) -> 
             f"{doc}, in the time zone.",
             ((zoned, plus_hour),),
             member=True,
+            steps=Steps.ONE,
+            cel_expr=(Difference("it reads texts that are no time zone", Literal.ZONE),),
         ),
     )
 
@@ -39,7 +41,7 @@ def _duration(function: str, stem: str, doc: str, value: int) -> Overload:
     )
 
 
-TIME = (
+_ROWS = (
     *_timestamp("getFullYear", "year", "The year", 2021, 2021),
     *_timestamp("getMonth", "month", "The month from 0", 2, 2),
     *_timestamp("getDate", "day_of_month_1_based", "The day of the month from 1", 4, 4),
@@ -55,3 +57,5 @@ TIME = (
     _duration("getSeconds", "seconds", "The whole seconds.", 3723),
     _duration("getMilliseconds", "milliseconds", "The milliseconds of the second.", 4),
 )
+
+TIME = in_cel_expr(_ROWS)

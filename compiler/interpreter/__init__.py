@@ -2,22 +2,12 @@
 and what finds the subexpression that erred. It knows the whole language and is held to the conformance vectors.
 """
 
-from . import (
-    encoders_ext,
-    lists_ext,
-    math_ext,
-    operators,
-    optionals,
-    regex_ext,
-    sets_ext,
-    standard,
-    strings_ext,
-    times,
-)
+from ..values.cel import CelError, Value, same
+from . import operators
 from .evaluate import Evaluator, evaluate, evaluator
 from .frame import MAX_STEPS
+from .functions import encoders_ext, lists_ext, math_ext, optionals, regex_ext, sets_ext, standard, strings_ext, times
 from .registry import IMPLEMENTATIONS
-from .values import CelError, Value, same
 
 __all__ = [
     "IMPLEMENTATIONS",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..values.cel import ABSENT, CelError, Optional, Value, kind
 from .frame import Frame, Step
 from .operators import lookup_key, position
-from .values import ABSENT, CelError, Optional, Value, kind
 
 _NO_FIELD = object()
 

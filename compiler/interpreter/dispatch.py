@@ -7,8 +7,8 @@ from collections.abc import Callable
 from ..celtypes import CelType
 from ..functions import BY_CALL
 from ..operators import spelling
+from ..values.cel import CelError, Value, kind
 from .registry import IMPLEMENTATIONS, Implementation
-from .values import CelError, Value, kind
 
 _ANY = frozenset({"dyn", "json"})
 

@@ -30,13 +30,13 @@ from ..nodes import (
     Message,
     Select,
 )
+from ..values.cel import CelError, TypeValue, Uint, Value, as_key
 from .access import has, index, select
 from .dispatch import function
 from .frame import MAX_STEPS, Frame, Step
 from .logic import conditional, is_present, logic, otherwise
 from .macros import MACROS, opt_map, turns
-from .values import CelError, TypeValue, Uint, Value, as_key
-from .work import ELEMENT, counts, making, reading
+from .work import ELEMENT, counts, making, per_element, reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +159,14 @@ class _Builder:
             return _unary(e, call, *args)
         if len(args) == 2:
             return _binary(e, call, *args)
+        read, element = reading(e.function), per_element(e.function)
 
         def run(frame: Frame) -> Value:
             frame.step()
             values = tuple(arg(frame) for arg in args)
-            frame.spend(reading(e.function, values, frame.work))
+            frame.spend(read(values, frame.work))
             found = call(*values)
-            frame.spend(making(e.function, values, found))
+            frame.spend(making(element, values, found))
             return found
 
         return _blamed(e, run)
@@ -267,17 +268,17 @@ def _raising(message: str) -> Step:
 
 # A call of one or two arguments blames by itself: a step around each call is a tenth of the time of a macro's turns.
 def _unary(e: Call, call: Callable[..., Value], argument: Step) -> Step:
-    name = e.function
+    read, element = reading(e.function), per_element(e.function)
 
     def run(frame: Frame) -> Value:
         try:
             frame.step()
             value = argument(frame)
             if counts(value):
-                frame.spend(reading(name, (value,), frame.work))
+                frame.spend(read((value,), frame.work))
             found = call(value)
             if counts(found):
-                frame.spend(making(name, (value,), found))
+                frame.spend(making(element, (value,), found))
         except CelError as error:
             _blaming(error, e)
             raise
@@ -287,17 +288,17 @@ def _unary(e: Call, call: Callable[..., Value], argument: Step) -> Step:
 
 
 def _binary(e: Call, call: Callable[..., Value], first: Step, second: Step) -> Step:
-    name = e.function
+    read, element = reading(e.function), per_element(e.function)
 
     def run(frame: Frame) -> Value:
         try:
             frame.step()
             a, b = first(frame), second(frame)
             if counts(a) or counts(b):
-                frame.spend(reading(name, (a, b), frame.work))
+                frame.spend(read((a, b), frame.work))
             found = call(a, b)
             if found is not True and found is not False and counts(found):
-                frame.spend(making(name, (a, b), found))
+                frame.spend(making(element, (a, b), found))
         except CelError as error:
             _blaming(error, e)
             raise

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from .values import CelError, Value
+from ..values.cel import CelError, Value
 
 MAX_STEPS = 1_000_000
 """Calls of functions and turns of macros that one evaluation may take."""

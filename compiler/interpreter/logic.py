@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from ..values.cel import CelError, Optional, Value, kind
 from .frame import Frame, Step
-from .values import CelError, Optional, Value, kind
 
 
 def truth(value: Value) -> bool:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from ..nodes import MacroKind
+from ..values.cel import ABSENT, CelError, Optional, Value, as_key, from_key, kind
 from .frame import Frame, Step
-from .lists_ext import sorted_by
+from .functions.lists_ext import sorted_by
 from .logic import decided, is_present, truth
-from .values import ABSENT, CelError, Optional, Value, as_key, from_key, kind
 
 Turns: TypeAlias = Callable[[Frame], Iterator[tuple[Value, Value]]]
 """Takes each turn: sets the variables in the frame, and gives the index or key with the element."""

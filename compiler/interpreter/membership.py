@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 
-from .values import Optional, Value, as_key, equals
+from ..values.cel import Optional, Value, as_key, equals
 
 
 class Members:

@@ -7,8 +7,7 @@ import operator
 from collections.abc import Callable
 
 from ..functions import ALL
-from .registry import implements
-from .values import (
+from ..values.cel import (
     INT_MAX,
     CelError,
     Duration,
@@ -21,6 +20,7 @@ from .values import (
     int_value,
     uint_value,
 )
+from .registry import implements
 
 _SECOND = 10**9
 MAX_SIZE = 10_000_000

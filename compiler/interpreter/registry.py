@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .values import Value
+from ..values.cel import Value
 
 Implementation = Callable[..., Value]
 IMPLEMENTATIONS: dict[str, Implementation] = {}

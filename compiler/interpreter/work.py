@@ -6,8 +6,11 @@ takes memory, and a macro may keep it.
 
 from __future__ import annotations
 
-from ..nodes import EQUALS, IN, NOT_EQUALS
-from .values import Value
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from ..functions import BY_NAME, Reads, Size
+from ..values.cel import Value
 
 ELEMENT = 100
 MADE = 16
@@ -18,11 +21,6 @@ SMALL = 64
 _TEXTS = frozenset({str, bytes})
 _CONTAINERS = frozenset({list, dict})
 _SIZED = _TEXTS | _CONTAINERS
-_AT_ONCE = frozenset({"size", "type", "dyn", "optional.of", "first", "last", "hasValue", "value"})
-"""Functions that take the same time whatever the size of what they are given."""
-_COMPARED = frozenset({EQUALS, NOT_EQUALS})
-_DEEP = frozenset({IN, "distinct", "flatten", "format", "sets.contains", "sets.equivalent", "sets.intersects"})
-"""Functions that go into the elements of what they are given."""
 
 
 def counts(value: Value) -> bool:
@@ -31,28 +29,12 @@ def counts(value: Value) -> bool:
     return kind in _CONTAINERS or (kind in _TEXTS and len(value) > SMALL)
 
 
-def reading(name: str, args: tuple[Value, ...], most: int) -> int:
-    """The work of reading a function's arguments, which is not looked at beyond `most`."""
-    if name in _AT_ONCE:
-        return 0
-    if name in _COMPARED:
-        a, b = args
-        return _deep(a, most) if type(a) is type(b) and type(a) in _SIZED and len(a) == len(b) else 0
-    if name == "regex.replace":
-        return sum(_shallow(arg) for arg in args) * MATCH
-    if name in _DEEP and not (name == IN and type(args[0]) not in _CONTAINERS):
-        return sum(_deep(arg, most) for arg in args)
-    return sum(_shallow(arg) for arg in args)
-
-
-def making(name: str, args: tuple[Value, ...], made: Value) -> int:
-    """The work of making a function's result; none for one that was given."""
+def making(element: int, args: tuple[Value, ...], made: Value) -> int:
+    """The work of making a function's result, of so much for each element of a list; none for one that was given."""
     kind = type(made)
     if kind not in _SIZED or any(made is arg for arg in args):
         return 0
-    if name == "regex.extractAll":
-        return len(made) * 2 * MATCH
-    return len(made) * (ELEMENT if kind in _CONTAINERS else MADE)
+    return len(made) * (element if kind in _CONTAINERS else MADE)
 
 
 def _shallow(value: Value) -> int:
@@ -73,3 +55,43 @@ def _deep(value: Value, most: int) -> int:
         elif type(item) is dict:
             left.extend(inner for inner in item.values() if type(inner) in _SIZED)
     return total
+
+
+def _deeply(args: tuple[Value, ...], most: int) -> int:
+    return sum(_deep(arg, most) for arg in args)
+
+
+def _shallowly(args: tuple[Value, ...], most: int) -> int:
+    return sum(_shallow(arg) for arg in args)
+
+
+def _compared(args: tuple[Value, ...], most: int) -> int:
+    a, b = args
+    return _deep(a, most) if type(a) is type(b) and type(a) in _SIZED and len(a) == len(b) else 0
+
+
+def _looked_for(args: tuple[Value, ...], most: int) -> int:
+    return _deeply(args, most) if type(args[0]) in _CONTAINERS else _shallowly(args, most)
+
+
+Reading: TypeAlias = Callable[[tuple[Value, ...], int], int]
+"""The work of reading arguments, which is not looked at beyond so much."""
+_READINGS: Mapping[Reads, Reading] = {
+    Reads.NOTHING: lambda args, most: 0,
+    Reads.SHALLOW: _shallowly,
+    Reads.COMPARED: _compared,
+    Reads.MEMBER: _looked_for,
+    Reads.DEEP: _deeply,
+    Reads.REMADE: lambda args, most: _shallowly(args, most) * MATCH,
+}
+
+
+def reading(function: str) -> Reading:
+    """What reading the arguments of a function takes, of whose overloads the most counts."""
+    return _READINGS[max((row.reads for row in BY_NAME.get(function, ())), default=Reads.DEEP)]
+
+
+def per_element(function: str) -> int:
+    """The work of making one element of the list that a function gives."""
+    found = any(row.pattern is not None and row.size is Size.PARTS for row in BY_NAME.get(function, ()))
+    return 2 * MATCH if found else ELEMENT

@@ -19,9 +19,9 @@ from ..source import Source
 from .choices import choices
 from .conditionals import conditionals
 from .fold import fold
-from .membership import chosen_membership, membership
+from .membership import CHOOSING, chosen_membership, membership
 from .negations import negations
-from .optionals import optionals
+from .optionals import OF_OPTIONALS, optionals
 from .terms import terms
 
 Types: TypeAlias = Mapping[int, CelType]
@@ -30,12 +30,8 @@ Pass: TypeAlias = Callable[[Expr, Types], Expr]
 
 PIPELINE: tuple[tuple[str, Pass, frozenset[str]], ...] = (
     ("fold", fold, frozenset()),  # first: what is constant decides the rest
-    ("chosen", chosen_membership, frozenset({CONDITIONAL, "orValue"})),  # while it is one value that is compared
-    (
-        "optionals",
-        optionals,
-        frozenset({OPTIONAL_INDEX, "first", "last", "orValue", "hasValue", "value"}),
-    ),  # makes conditionals
+    ("chosen", chosen_membership, CHOOSING),  # while it is one value that is compared
+    ("optionals", optionals, OF_OPTIONALS),  # makes conditionals
     ("choices", choices, frozenset({CONDITIONAL})),  # leaves fewer conditionals in calls, and more around them
     ("conditionals", conditionals, frozenset({CONDITIONAL})),  # makes negations and terms
     ("negations", negations, frozenset({NOT})),  # makes conjunctions into disjunctions, whose terms may then be flat
@@ -96,5 +92,5 @@ def _again(checked: Checked, source: Source) -> Checked:
     e = rewrite(checked)
     if e is checked.expr or e == checked.expr:
         return checked
-    again = check(renumber(e), checked.environment, source)
+    again = check(renumber(e), checked.environment, source, version=checked.version)
     return checked if errors(again.diagnostics) else replace(again, diagnostics=checked.diagnostics)

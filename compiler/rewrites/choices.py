@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ..celtypes import CelType
+from ..functions import LAZY
 from ..nodes import (
-    AND,
     CONDITIONAL,
     EQUALS,
     GREATER,
@@ -20,7 +20,6 @@ from ..nodes import (
     LESS,
     LESS_EQUALS,
     NOT_EQUALS,
-    OR,
     Bind,
     Call,
     Comprehension,
@@ -38,7 +37,6 @@ from ..nodes import (
 )
 from .fold import folded
 
-_LAZY = frozenset({AND, OR, CONDITIONAL, "or", "orValue"})
 _COMPARING = frozenset({EQUALS, NOT_EQUALS, LESS, LESS_EQUALS, GREATER, GREATER_EQUALS})
 _OVER_NOTHING = {MacroKind.ALL: True, MacroKind.EXISTS: False, MacroKind.EXISTS_ONE: False}
 _NUMBERS = frozenset({LitKind.INT, LitKind.UINT})
@@ -56,7 +54,7 @@ def choices(e: Expr, types: Mapping[int, CelType]) -> Expr:
 
 def _chosen(e: Expr, types: Mapping[int, CelType]) -> Expr:
     match e:
-        case Call(function=function) if function not in _LAZY:
+        case Call(function=function) if function not in LAZY:
             parts = e.args if e.target is None else (e.target, *e.args)
             at = [i for i, part in enumerate(parts) if _is_choice(part)]
             return _called(e, parts, at[0], types) or e if len(at) == 1 else e

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ..analysis.certainty import errs_with, is_bool, never_errs
 from ..celtypes import CelType
 from ..nodes import (
     CONDITIONAL,
@@ -20,7 +21,6 @@ from ..nodes import (
     disjunction,
     transform,
 )
-from .certainty import errs_with, is_bool, never_errs
 
 _TRUE, _FALSE = Lit(LitKind.BOOL, True), Lit(LitKind.BOOL, False)
 

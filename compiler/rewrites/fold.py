@@ -7,24 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from operator import is_not
 
+from ..analysis.cost import cost_of
 from ..celtypes import DYN, CelType, list_of, map_of
-from ..cost import cost_of
 from ..interpreter import CelError, Value, evaluate
-from ..interpreter.values import Uint, from_key
-from ..nodes import (
-    Entry,
-    Expr,
-    Ident,
-    ListExpr,
-    Lit,
-    LitKind,
-    MapExpr,
-    children,
-    variables,
-    with_children,
-)
+from ..nodes import Entry, Expr, Ident, ListExpr, Lit, LitKind, MapExpr, children, variables, with_children
 from ..source import Span
 from ..unify import join
+from ..values.cel import Uint, from_key
 
 MAX_STEPS = 10_000
 """Steps that one constant may take to fold, estimated and counted."""

@@ -9,9 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from ..celtypes import CelType
-from ..nodes import AND, CONDITIONAL, EQUALS, IN, NOT, NOT_EQUALS, OR, Call, Expr, ListExpr, Lit, LitKind, transform
+from ..functions import Size, functions
+from ..nodes import AND, EQUALS, IN, NOT, NOT_EQUALS, OR, Call, Expr, ListExpr, Lit, LitKind, transform
 from ..source import Span
 
+CHOOSING = functions(lambda row: row.size is Size.OPERAND and not row.strict and row.result.is_parameter)
+"""Functions whose value is one of several operands."""
 _LISTED = frozenset({LitKind.NULL, LitKind.BOOL, LitKind.INT, LitKind.DOUBLE, LitKind.STRING})
 """Literals that a list may hold and still be looked up natively."""
 
@@ -38,7 +41,7 @@ def _change_chosen(e: Expr) -> Expr:
 
 
 def _is_chosen(e: Expr) -> bool:
-    return isinstance(e, Call) and e.function in (CONDITIONAL, "orValue")
+    return isinstance(e, Call) and e.function in CHOOSING
 
 
 def _change(e: Expr) -> Expr:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ..analysis.certainty import is_bool
 from ..celtypes import TOTALLY_ORDERED, CelType
 from ..nodes import (
     AND,
@@ -24,7 +25,6 @@ from ..nodes import (
     disjunction,
     transform,
 )
-from .certainty import is_bool
 
 _OPPOSITES = {EQUALS: NOT_EQUALS, NOT_EQUALS: EQUALS}
 _ORDER_OPPOSITES = {LESS: GREATER_EQUALS, LESS_EQUALS: GREATER, GREATER: LESS_EQUALS, GREATER_EQUALS: LESS}

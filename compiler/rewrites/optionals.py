@@ -16,6 +16,7 @@ from itertools import count
 from typing import TypeAlias, assert_never
 
 from ..celtypes import JSON, CelType
+from ..functions import ALL
 from ..nodes import (
     CONDITIONAL,
     EQUALS,
@@ -49,6 +50,10 @@ _MOST_COPIED = 8
 """Nodes of a selection that is written as often as it is used."""
 _FIELD = re.compile(r"[A-Za-z0-9_./ -]+", re.ASCII)
 """Keys that a selection can name, with backquotes."""
+OF_OPTIONALS = frozenset(
+    row.function for row in ALL if any(type_.name == "optional_type" for type_ in (*row.params, row.result))
+) | {OPTIONAL_INDEX}
+"""Functions that take optionals or make them."""
 _FLAT = {MacroKind.OPT_MAP: False, MacroKind.OPT_FLAT_MAP: True}
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from ..analysis.certainty import is_bool, never_errs
 from ..celtypes import CelType
 from ..nodes import AND, NOT, OR, Call, Expr, Lit, LitKind, transform
-from .certainty import is_bool, never_errs
 
 _PAIRWISE = 64
 """Up to so many terms, each is held against each; of more, those that one other term absorbs are found."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from tricel.compiler import durations, rfc3339
-from tricel.compiler.functions import FAMILIES
-from tricel.compiler.interpreter.values import Timestamp
+from tricel.compiler import celtypes as t
+from tricel.compiler.environments.attributes import NO_RECORD, AttributeRecord
+from tricel.compiler.functions import ALL, BY_NAME, LENGTHS, Literal, Size, Steps, calls_that_give, functions
 from tricel.compiler.names import TYPE_NAMES
 from tricel.compiler.nodes import (
     INDEX,
@@ -28,6 +28,7 @@ from tricel.compiler.nodes import (
     Ident,
     ListExpr,
     Lit,
+    LitKind,
     MacroKind,
     MapExpr,
     Select,
@@ -35,10 +36,12 @@ from tricel.compiler.nodes import (
     variables,
     walk,
 )
+from tricel.compiler.values import durations, rfc3339
+from tricel.compiler.values.cel import Timestamp
 
-from ..growth import grows
+from ..sql.bounds.growth import grows
+from .batching import SIZE, Lot
 from .loops import repeats
-from .lots import SIZE, Lot
 from .model import Failure, GaveUpError
 
 MAX_DATA_DEPTH = 500
@@ -49,49 +52,43 @@ _SPENT = "Iteration budget exceeded"
 
 
 _OPTIONAL_MACROS = frozenset({MacroKind.OPT_MAP, MacroKind.OPT_FLAT_MAP})
-_LACKS = frozenset(row.function for name in ("lists", "sets", "regex") for row in FAMILIES[f"{name} extension"])
-_DIFFERS = {
-    "format": "it writes doubles with six digits",
-    "split": "it splits an empty text into one part",
-    "math.greatest": "it takes NaN for a number to compare",
-    "math.least": "it takes NaN for a number to compare",
-    "base64.decode": "it decodes text that is not base64",
-    "matches": "it compiles the pattern again for every event",
-    "substring": "it refuses an end that is the end of the text",
-}
-"""Functions that the engine answers otherwise than the language's definition, or slowly, each with the difference."""
-_LENIENT = {
-    "timestamp": "it reads texts that are not of RFC 3339: blanks, single digits, offsets without a colon",
-    "duration": "it keeps fractions of a nanosecond",
-}
-"""Functions that the engine answers otherwise for some texts, each with the difference."""
-_FIELDS = frozenset(row.function for row in FAMILIES["times"])
 _PACKAGES = frozenset(name.split(".")[0] for name in TYPE_NAMES if "." in name)
 _ZONE = re.compile(r"(?:[+-]?\d{1,2}:\d{1,2}|(?!Fixed/)[A-Za-z0-9_+/-]+)?", re.ASCII)
 """Time zones that every implementation reads alike: fixed ones, and names."""
 
-_SEARCHES = frozenset({"contains", "indexOf", "lastIndexOf", "replace"})
-_BUILDS = frozenset(
-    {"_+_", "join", "replace", "lowerAscii", "upperAscii", "reverse", "string", "bytes", "base64.encode"}
-)
+_SEARCHES = frozenset(row.function for row in ALL if Steps.SEARCHED in row.steps)
+_ALIKE = functions(lambda row: row.cel_expr == ()) | {OPTIONAL_INDEX}
+_KEPT = frozenset({Size.CONSTANT, Size.OPERAND, Size.ELEMENT, Size.SUBTEXT, Size.CHARACTER})
+_BUILDS = frozenset(row.function for row in ALL if row.size not in _KEPT and row.cel_expr == ())
 """Functions that make a text as long as what they are given; the engine bounds turns, not what they build."""
+_UNSIGNED = calls_that_give({t.UINT})
+_MAKES_OPTIONAL = frozenset(row.function for row in ALL if row.result.name == "optional_type") | {OPTIONAL_INDEX}
+_READS_OPTIONAL = frozenset(
+    row.function for row in ALL if row.size is Size.OPERAND and any(p.name == "optional_type" for p in row.params)
+)
+"""Functions whose value is what an optional holds, or another operand."""
 
 
-def refuses(expr: Expr) -> str:
+def refuses(expr: Expr, record: AttributeRecord) -> str:
     """Why the engine would answer differently from CEL, or build without bound; empty when it would do neither."""
     if repeats(expr):
         return "it does not bound what the turns of a macro read"
     if grows(expr):
         return "it does not bound what it makes"
     bound = frozenset(name for node in walk(expr) for name in variables(node))
+    unsigned = any(map(_is_unsigned, walk(expr)))
     for node in walk(expr):
         match node:
+            case MapExpr(entries=entries) if unsigned and _same_number([entry.key for entry in entries]):
+                return "it tells an int and a uint of the same number apart where they are keys of one map"
             case ListExpr() | MapExpr() if _copies(node, bound):
                 return "it does not bound lists that hold one value more than once"
             case Comprehension(macro=MacroKind.MAP, body=body) if any(map(_builds, walk(body))):
                 return "it does not bound what a macro builds"
             case Bind(value=value) if any(map(_builds, walk(value))):
                 return "it does not bound what variables build of one another"
+            case Call() if reason := _difference(node):
+                return reason
             case Call(function=function, args=args) if function in _SEARCHES and not isinstance(args[0], Lit):
                 return f"'{function}': its time grows with the product of two texts"
             case Lit(value=str() | bytes() as value) if b"\0" in _bytes(value):
@@ -102,39 +99,57 @@ def refuses(expr: Expr) -> str:
                 return f"it lacks the macro '{macro}'{' with two variables' if second else ''}"
             case Call(function="!_" | "-_" as sign, args=(Call(function=inner),)) if sign == inner:
                 return f"it takes '{sign[0] * 2}' for nothing, whatever follows"
-            case Call(function="timestamp" | "duration" as function, args=(argument,)) if not _is_read(
-                function, argument
-            ):
-                return f"'{function}': {_LENIENT[function]}"
-            case Call(function=function, target=target, args=(zone,)) if target and _is_odd_zone(function, zone):
-                return f"'{function}': it reads texts that are no time zone"
             case Call(function=function, args=(_, key)) if function == OPTIONAL_INDEX and not isinstance(key, Lit):
                 return "it has no optional index that is a uint or double"
-            case Call(function=function) if function in _LACKS:
-                return f"it lacks the function '{function}'"
-            case Call(function=function) if function in _DIFFERS:
-                return f"'{function}': {_DIFFERS[function]}"
     if _indexes_optional(expr):
         return "an index into what an optional holds is no error where that is no list or map"
-    return "it is given times as text" if _gives_time(expr) else ""
+    return "it is given times as text" if record.times and _gives_time(expr, record) else ""
 
 
-def _is_read(function: str, argument: Expr) -> bool:
-    """Whether the engine reads a time or duration as CEL does: a literal of the right form, to the nanosecond."""
-    match argument:
-        case Lit(value=str() as text) if function == "timestamp":
-            return rfc3339.nanoseconds(text) is not None
+def _is_unsigned(e: Expr) -> bool:
+    """Whether uints begin here: an event has none."""
+    return (isinstance(e, Lit) and e.kind is LitKind.UINT) or (
+        isinstance(e, Call) and (e.function, e.target is not None) in _UNSIGNED
+    )
+
+
+def _same_number(keys: Sequence[Expr]) -> bool:
+    """Whether of two keys, where there are uints, one may be an int and the other the uint of the same number."""
+    written = [key for key in keys if isinstance(key, Lit)]
+    ints = {key.value for key in written if key.kind is LitKind.INT}
+    uints = {key.value for key in written if key.kind is LitKind.UINT}
+    computed = len(keys) - len(written)
+    return not ints.isdisjoint(uints) or computed > 1 or (computed == 1 and bool(ints or uints))
+
+
+def _difference(e: Call) -> str:
+    """Why the engine's answer of the call is not CEL's; empty where it is, as far as its row says."""
+    if e.function in _ALIKE:
+        return ""
+    args = e.args if e.target is None else (e.target, *e.args)
+    for row in BY_NAME.get(e.function, ()) or (None,):
+        if row is None or row.cel_expr is None:
+            return f"it lacks the function '{e.function}'"
+        for difference in row.cel_expr if len(row.params) == len(args) else ():
+            if difference.unless is None or not _is_read_alike(args[-1], difference.unless):
+                return f"'{e.function}': {difference.reason}"
+    return ""
+
+
+def _is_read_alike(e: Expr, what: Literal) -> bool:
+    """Whether the engine reads what is written as CEL does: a literal of the right form, to the nanosecond."""
+    match e:
         case Lit(value=str() as text):
-            found = durations.microseconds(text)
-            return found is not None and found[1]
+            match what:
+                case Literal.TIME:
+                    return rfc3339.nanoseconds(text) is not None
+                case Literal.DURATION:
+                    found = durations.microseconds(text)
+                    return found is not None and found[1]
+                case Literal.ZONE:
+                    return _ZONE.fullmatch(text) is not None
         case _:
-            return isinstance(argument, Lit)
-
-
-def _is_odd_zone(function: str, zone: Expr) -> bool:
-    if function not in _FIELDS:
-        return False
-    return not isinstance(zone, Lit) or not isinstance(zone.value, str) or _ZONE.fullmatch(zone.value) is None
+            return isinstance(e, Lit) and what is not Literal.ZONE
 
 
 def _indexes_optional(expr: Expr) -> bool:
@@ -157,10 +172,12 @@ def _holds_optional(e: Expr, suspects: set[str]) -> bool:
             return name in suspects
         case Select(optional=True):
             return True
-        case Call(function="value" | "orValue", target=target, args=args) if target and _is_of_data(target, suspects):
-            return any(_holds_optional(a, suspects) for a in args)
-        case Call(function=function) if function == OPTIONAL_INDEX or function.startswith("optional."):
+        case Call(function=function) if function in _MAKES_OPTIONAL:
             return True
+        case Call(function=function, target=target, args=args) if (
+            function in _READS_OPTIONAL and target and _is_of_data(target, suspects)
+        ):
+            return any(_holds_optional(a, suspects) for a in args)
         case _:
             return any(_holds_optional(c, suspects) for c in children(e))
 
@@ -175,36 +192,32 @@ def _is_of_data(e: Expr, suspects: set[str]) -> bool:
                 return isinstance(e, Ident) and e.name not in suspects
 
 
-def _gives_time(e: Expr, bound: bool = False) -> bool:
-    """Whether the event's time, which the engine is given as text, may be read otherwise than by `ce.time`.
+def _gives_time(e: Expr, record: AttributeRecord, bound: frozenset[str] = frozenset()) -> bool:
+    """Whether an attribute that is a time, which the engine is given as text, may be read otherwise than by its name.
 
-    `bound`: `ce` is a macro's variable here.
+    `bound` are the variables of macros around.
     """
     match e:
         case Ident():
-            return _is_event(e, bound)
-        case Has(operand=operand) | Select(operand=operand, optional=False) if _is_event(operand, bound):
+            return record.is_it(e, bound)
+        case Has(operand=operand) | Select(operand=operand, optional=False) if record.is_it(operand, bound):
             return False
-        case Select(operand=operand, optional=True, field=name) if _is_event(operand, bound):
-            return name == "time"
-        case Call(function="_[_]", args=(holder, Lit())) if _is_event(holder, bound):
+        case Select(operand=operand, optional=True, field=name) if record.is_it(operand, bound):
+            return name in record.times
+        case Call(function="_[_]", args=(holder, Lit())) if record.is_it(holder, bound):
             return False
-        case Call(function="_[?_]", args=(holder, Lit(value=key))) if _is_event(holder, bound):
-            return key == "time"
-        case Call(function="@in", args=(key, holder)) if _is_event(holder, bound):
-            return _gives_time(key, bound)
-        case Call(function="size", args=(holder,), target=None) | Call(function="size", args=(), target=holder) if (
-            holder is not None and _is_event(holder, bound)
+        case Call(function="_[?_]", args=(holder, Lit(value=key))) if record.is_it(holder, bound):
+            return key in record.times
+        case Call(function="@in", args=(key, holder)) if record.is_it(holder, bound):
+            return _gives_time(key, record, bound)
+        case Call(function=function, args=(holder,), target=None) | Call(function=function, args=(), target=holder) if (
+            function in LENGTHS and holder is not None and record.is_it(holder, bound)
         ):
             return False
-    inner = bound or "ce" in variables(e)
-    ranged = isinstance(e, Comprehension) and _is_event(e.range, bound)  # its variable holds names
+    inner = bound | variables(e)
+    ranged = isinstance(e, Comprehension) and record.is_it(e.range, bound)  # its variable holds names
     parts = enumerate(children(e))
-    return any(_gives_time(c, inner if i else bound) for i, c in parts if i or not ranged)
-
-
-def _is_event(e: Expr, bound: bool) -> bool:
-    return isinstance(e, Ident) and e.name == "ce" and (e.absolute or not bound)
+    return any(_gives_time(c, record, inner if i else bound) for i, c in parts if i or not ranged)
 
 
 def _builds(e: Expr) -> bool:
@@ -239,7 +252,9 @@ def _environment(roots: frozenset[str]) -> Any:
     return cel.NewEnv(variables=dict.fromkeys(sorted(roots), cel.Type.DYN), extensions=extensions)
 
 
-def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any]], bool | Failure]:
+def compile_text(
+    text: str, roots: frozenset[str], record: AttributeRecord = NO_RECORD
+) -> Callable[[Mapping[str, Any]], bool | Failure]:
     """An evaluator of CEL text.
 
     Raises:
@@ -306,7 +321,7 @@ class _Lot:
 
 
 def unfit(value: Any) -> str:
-    """Why a value must not be given to the engine: NUL in a text, or nesting too deep; empty when it may."""
+    """Why a value must not be given to the engine: NUL in a text or in bytes, or nesting too deep; empty when it may."""
     level: list[Any] = [value]
     for _ in range(MAX_DATA_DEPTH):
         below: list[Any] = []
@@ -314,6 +329,9 @@ def unfit(value: Any) -> str:
             if isinstance(item, str):
                 if "\0" in item:
                     return "the data holds a NUL character, which the engine cannot compare"
+            elif isinstance(item, bytes):
+                if b"\0" in item:
+                    return "the data holds bytes with a NUL, at which the engine cuts them"
             elif isinstance(item, Timestamp):
                 return "the data holds a time, which the engine cannot be given"
             elif isinstance(item, Mapping):

@@ -9,28 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from tricel.compiler.nodes import (
-    Bind,
-    Call,
-    Comprehension,
-    Expr,
-    Has,
-    Ident,
-    ListExpr,
-    Lit,
-    LitKind,
-    MapExpr,
-    Select,
-    walk,
-)
+from tricel.compiler.environments.attributes import AttributeRecord
+from tricel.compiler.functions import TEXT_TESTS, functions
+from tricel.compiler.nodes import Bind, Call, Comprehension, Expr, Has, ListExpr, Lit, LitKind, MapExpr, Select, walk
 
 from .model import Failure
 
-_OPERATORS = frozenset({"_&&_", "_||_", "!_", "_==_", "_!=_"})
-_METHODS = frozenset({"startsWith", "endsWith", "contains", "matches"})
+_ANSWERED = functions(lambda row: row.cel_python)
+"""Functions that the engine answers as CEL does; tests of texts, where they are given texts."""
 
 
-def refuses(expr: Expr) -> str:
+def refuses(expr: Expr, record: AttributeRecord) -> str:
     """Why the engine would answer differently from CEL; empty when it would not."""
     for node in walk(expr):
         match node:
@@ -38,7 +27,7 @@ def refuses(expr: Expr) -> str:
                 return "its comprehension variables do not shadow"
             case Bind():
                 return "it lacks 'cel.bind'"
-            case Has(operand=operand) if not isinstance(operand, Ident) or operand.name != "ce":
+            case Has(operand=operand) if not record.is_it(operand):
                 return "its has() is false where the object is missing or is none"
             case Select(optional=True):
                 return "it lacks optional values"
@@ -46,36 +35,34 @@ def refuses(expr: Expr) -> str:
                 return "it keeps errors in lists and maps as values"
             case Lit(kind=kind) if kind not in (LitKind.STRING, LitKind.BOOL):
                 return f"it compares values of type {kind} differently"
-            case Call(function="_==_" | "_!=_" as function, args=args) if not all(map(_is_text, args)):
+            case Call(function="_==_" | "_!=_" as function, args=args) if not all(_is_text(a, record) for a in args):
                 return f"its '{function[1:3]}' errs on values of different kinds"
-            case Call(function="_[_]", args=(Ident(name="ce"), Lit(kind=LitKind.STRING))):
+            case Call(function="_[_]") if record.attribute(node) is not None:
                 continue
-            case Call(function=function, args=args, target=target) if function in _METHODS and not all(
-                map(_is_text, (*args, *(() if target is None else (target,))))
+            case Call(function=function, args=args, target=target) if function in TEXT_TESTS and not all(
+                _is_text(a, record) for a in (*args, *(() if target is None else (target,)))
             ):
                 return f"its '{function}' takes values that are no text"
-            case Call(function=function) if function not in _OPERATORS | _METHODS:
+            case Call(function=function) if function not in _ANSWERED:
                 return f"it does not evaluate '{function}' as CEL does"
             case _:
                 continue
     return ""
 
 
-def _is_text(e: Expr) -> bool:
-    """Whether the value is text for certain: a literal, or an attribute other than the time."""
+def _is_text(e: Expr, record: AttributeRecord) -> bool:
+    """Whether the value is text for certain: a literal, or an attribute that is no time."""
     match e:
         case Lit(kind=kind):
             return kind is LitKind.STRING
-        case (
-            Select(operand=Ident(name="ce"), field=name)
-            | Call(function="_[_]", args=(Ident(name="ce"), Lit(kind=LitKind.STRING, value=name)))
-        ):
-            return name != "time"
         case _:
-            return False
+            name = record.attribute(e)
+            return name is not None and name not in record.times
 
 
-def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any]], bool | Failure]:
+def compile_text(
+    text: str, roots: frozenset[str], record: AttributeRecord
+) -> Callable[[Mapping[str, Any]], bool | Failure]:
     """An evaluator of CEL text.
 
     Raises:

@@ -6,16 +6,14 @@ the data, as in `data.list.all(x, x in data.list)`, reads the data as often as t
 
 from __future__ import annotations
 
+from tricel.compiler import celtypes as t
+from tricel.compiler.functions import ALL, Size, Steps, calls_that_give, functions
 from tricel.compiler.nodes import (
     ADD,
-    AND,
-    CONDITIONAL,
     EQUALS,
     IN,
-    INDEX,
     NOT_EQUALS,
     OPTIONAL_INDEX,
-    OR,
     Bind,
     Call,
     Comprehension,
@@ -30,20 +28,13 @@ from tricel.compiler.nodes import (
     walk,
 )
 
-_ARITHMETIC = frozenset({"_-_", "_*_", "_/_", "_%_", "-_"})
-_ORDER = frozenset({"_<_", "_<=_", "_>_", "_>=_"})
-_QUICK = (
-    _ARITHMETIC
-    | _ORDER
-    | {AND, OR, "!_", CONDITIONAL, INDEX, OPTIONAL_INDEX, "type", "dyn", "bool", "startsWith", "endsWith"}
-    | {"hasValue", "value", "orValue", "or", "optional.of", "optional.none", "optional.ofNonZeroValue"}
-    | {"math.abs", "math.ceil", "math.floor", "math.round", "math.trunc", "math.sign", "math.sqrt"}
-    | {"math.isNaN", "math.isInf", "math.isFinite"}
-)
+_QUICK = functions(lambda row: row.steps & (Steps.ONE | Steps.AFFIX | Steps.ORDERED) == row.steps) | {OPTIONAL_INDEX}
 """Functions that take no longer for a long text or list, or read it as quickly as memory is read."""
 _OPTIONAL = frozenset({MacroKind.OPT_MAP, MacroKind.OPT_FLAT_MAP})
-_PASSING = frozenset({"dyn", "value", "orValue", "or"})
-_NUMBERS = _ARITHMETIC - {"_-_"} | _ORDER | {"size", "!_"}
+_PASSED = frozenset({Size.UNKNOWN, Size.OPERAND, Size.ELEMENT, Size.SELECTED})
+_PASSING = frozenset(row.function for row in ALL if row.size in _PASSED)
+"""Functions whose value may be what they are given, or hold it."""
+_NUMBERS = calls_that_give(t.NUMBERS | {t.BOOL})
 
 
 def repeats(e: Expr, own: frozenset[str] = frozenset(), *, looped: bool = False) -> bool:
@@ -72,7 +63,7 @@ def repeats(e: Expr, own: frozenset[str] = frozenset(), *, looped: bool = False)
 
 def _is_long(e: Call, own: frozenset[str]) -> bool:
     args = e.args if e.target is None else (e.target, *e.args)
-    if e.function in _QUICK or e.function.startswith("get"):
+    if e.function in _QUICK:
         return False
     if e.function in (EQUALS, NOT_EQUALS) and any(map(_is_short, args)):
         return False
@@ -92,7 +83,7 @@ def _passes(e: Expr, own: frozenset[str]) -> bool:
             return _passes(value, own) or _passes(body, own | {variable})
         case Call(function="_?_:_", args=(_, *branches)):
             return any(_passes(b, own) for b in branches)
-        case Call(function=function) if function not in _PASSING and not function.startswith("optional."):
+        case Call(function=function) if function not in _PASSING:
             return False
         case Comprehension() | Lit():
             return False  # its own turns are looked at by themselves
@@ -102,7 +93,7 @@ def _passes(e: Expr, own: frozenset[str]) -> bool:
 
 def _is_short(e: Expr) -> bool:
     """Whether the value is a constant, or a number or a bool for certain: what is compared with it is not read."""
-    return isinstance(e, Lit) or (isinstance(e, Call) and e.function in _NUMBERS)
+    return isinstance(e, Lit) or (isinstance(e, Call) and (e.function, e.target is not None) in _NUMBERS)
 
 
 def _is_text(e: Expr) -> bool:

@@ -8,31 +8,34 @@ from typing import Any
 
 from tricel.compiler import Source, parse, resolve, unparse
 from tricel.compiler.celtypes import DYN
-from tricel.compiler.environment import Environment
+from tricel.compiler.environments.attributes import AttributeRecord
+from tricel.compiler.environments.model import Environment
 from tricel.compiler.interpreter import CelError, Evaluator, evaluator
-from tricel.compiler.interpreter.values import kind
 from tricel.compiler.nodes import Expr
+from tricel.compiler.values.cel import kind
 
 from .instants import with_instants, with_times
 from .model import Failure
 
 
-def refuses(_: Expr) -> str:
+def refuses(_: Expr, record: AttributeRecord) -> str:
     """Nothing: it evaluates what the compiler accepts."""
     return ""
 
 
-def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any]], bool | Failure]:
-    """An evaluator of CEL text, in which `ce.time` is a timestamp.
+def compile_text(
+    text: str, roots: frozenset[str], record: AttributeRecord
+) -> Callable[[Mapping[str, Any]], bool | Failure]:
+    """An evaluator of CEL text, in which attributes that are times are timestamps.
 
     Raises:
         ValueError: where the text is not CEL.
     """
-    program = _compiled(text, roots)
+    program = _compiled(text, roots, record)
 
     def evaluate(activation: Mapping[str, Any]) -> bool | Failure:
         try:
-            found = program(with_instants(activation))
+            found = program(with_instants(activation, record))
         except CelError as e:
             return Failure(str(e), unparse(e.expr) if e.expr is not None else "")
         return found if isinstance(found, bool) else Failure(f"the result is {kind(found)}, not bool")
@@ -41,8 +44,9 @@ def compile_text(text: str, roots: frozenset[str]) -> Callable[[Mapping[str, Any
 
 
 @lru_cache(maxsize=1024)
-def _compiled(text: str, roots: frozenset[str]) -> Evaluator:
+def _compiled(text: str, roots: frozenset[str], record: AttributeRecord) -> Evaluator:
     expr, diagnostics = parse(Source(text))
     if expr is None:
         raise ValueError(diagnostics[0].message)
-    return evaluator(with_times(resolve(expr, Environment("", tuple((root, DYN) for root in sorted(roots))))))
+    names = Environment("", tuple((root, DYN) for root in sorted(roots)))
+    return evaluator(with_times(resolve(expr, names), record))

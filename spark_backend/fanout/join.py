@@ -10,13 +10,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from tricel.compiler import Environment
 
-from ..columns import OnError, where, with_outcomes
-from ..frames import layout_of
-from ..layout import Layout
-from ..sql import name
-from .choice import by_shape
-from .names import Names, names_beside
-from .plan import Asked, Plan, Trigger, plan
+from ..arguments import frame, triggers_of
+from ..compiled_filter import CompiledFilter
+from ..dataframes import OnError, fitted_to, outcomes_of, passing
+from ..failure import Warn, warn_user
+from ..frames import expression, layouts_of
+from ..sql import Sql, array, function, integer, literal, not_, null, quoted
+from ..sql.layout import Layout
+from ..sql.names import Names, names_beside
+from .planning.choice import by_shape
+from .planning.plan import Asked, Plan, Trigger, plan
 from .programs import Programs
 from .table import Row, hashed, table
 
@@ -33,6 +36,7 @@ def fan_out(
     on_error: str | Mapping[str, str] = "drop",
     outcomes: bool = False,
     prepared: dict[str, Prepared] | None = None,
+    warn: Warn = warn_user,
 ) -> DataFrame:
     """The pairs of event and trigger: a row for each event that a filter lets pass, with the trigger's id.
 
@@ -42,13 +46,17 @@ def fan_out(
     With `outcomes` the column `outcome` says "delivered" or "errored", and the errored pairs are there whatever is
     done with them, so that filtered = evaluated - delivered - errored. `prepared` keeps what is made of these triggers
     for a table's columns, so that the next table of the same columns needs no plan; it is for these arguments alone.
+    An optional attribute that a filter reads and no event can have is told to `warn`, a TricelWarning by itself.
 
     Raises:
         CompileError: where a filter does not fit the columns' types, or neither Spark nor its engine can evaluate it.
-        LayoutError: where the columns do not hold events.
+        LayoutError: where the columns do not hold events, or lack what a filter reads.
+        TypeError: where the arguments are not a DataFrame and triggers.
         ValueError: where two triggers have one id, `on_error` names a trigger that is not there, or the events have a
             column of the name of one that is added.
     """
+    frame("fan_out", df)
+    triggers_of("fan_out", triggers)
     added = (TRIGGER, OUTCOME) if outcomes else (TRIGGER,)
     clash = [c for c in df.columns if c.lower() in added]
     if clash:
@@ -64,21 +72,29 @@ def fan_out(
     key = df.schema.json() if prepared is not None else ""
     ready = known.get(key)
     if ready is None:
-        ready = known[key] = _prepared(df, triggers, modes)
+        ready = known[key] = _prepared(df, triggers, modes, warn)
     if ready.filters is None:
-        return _conditions(df, triggers, modes, outcomes=outcomes)
+        fitted = [fitted_to(ready.layouts[t.compiled.checked.checked.environment], t.compiled) for t in triggers]
+        return _conditions(df, triggers, fitted, modes, outcomes=outcomes)
     return _Fan(df, ready, ready.filters, outcomes).pairs()
 
 
-def _conditions(df: DataFrame, triggers: Sequence[Trigger], modes: Mapping[str, int], *, outcomes: bool) -> DataFrame:
-    """The pairs of few filters: each evaluated on every event, all in one pass."""
+def _conditions(
+    df: DataFrame,
+    triggers: Sequence[Trigger],
+    fitted: Sequence[CompiledFilter],
+    modes: Mapping[str, int],
+    *,
+    outcomes: bool,
+) -> DataFrame:
+    """The pairs of few filters: each evaluated on every event, all in one pass. `fitted` are their filters."""
     if len(triggers) == 1 and not outcomes:
         (trigger,) = triggers
         on_error: Mapping[int, OnError] = {_DROP: "drop", _KEEP: "deliver", _FAIL: "fail"}
-        passed = where(df, trigger.compiled, on_error[modes[trigger.id]])
+        passed = passing(df, fitted[0], on_error[modes[trigger.id]])
         return passed.withColumn(TRIGGER, F.lit(trigger.id))
     names = names_beside(c.lower() for c in df.columns)
-    values = {names.of(f"value{i}"): t.compiled for i, t in enumerate(triggers)}
+    values = {names.of(f"value{i}"): f for i, f in enumerate(fitted)}
     found = []
     for value_, trigger in zip(values, triggers, strict=True):
         value, mode = F.col(value_), modes[trigger.id]
@@ -88,12 +104,12 @@ def _conditions(df: DataFrame, triggers: Sequence[Trigger], modes: Mapping[str, 
             errs = F.raise_error(F.lit(_MESSAGE + trigger.id)).cast("boolean")
         found.append(F.when(F.coalesce(value, errs), pair))
     nothing = F.lit(None).cast(f"struct<{TRIGGER}: string, {OUTCOME}: boolean>")
-    pair_, kept = names.of("pair"), [F.col(name(c)) for c in df.columns]
+    pair_, kept = names.of("pair"), [F.col(quoted(c)) for c in df.columns]
     each = F.explode(F.array_compact(F.array(*found, nothing))).alias(pair_)
     columns = [*kept, F.col(f"{pair_}.{TRIGGER}")]
     if outcomes:
         columns.append(F.when(F.col(f"{pair_}.{OUTCOME}"), DELIVERED).otherwise(ERRORED).alias(OUTCOME))
-    return with_outcomes(df, values).select(*kept, each).select(*columns)
+    return outcomes_of(df, values).select(*kept, each).select(*columns)
 
 
 def _mode(wanted: str, outcomes: bool) -> int:
@@ -118,26 +134,26 @@ class Prepared:
     plan: Plan
     modes: Mapping[str, int]
     programs: Programs
-    value: str
+    value: Sql
     filters: DataFrame | None
+    layouts: Mapping[Environment, Layout]
 
 
-def _prepared(df: DataFrame, triggers: Sequence[Trigger], modes: Mapping[str, int]) -> Prepared:
-    environments = {t.compiled.checked.checked.environment for t in triggers}
-    layouts: dict[Environment, Layout] = {e: layout_of(df, e) for e in environments}
+def _prepared(df: DataFrame, triggers: Sequence[Trigger], modes: Mapping[str, int], warn: Warn) -> Prepared:
+    layouts = layouts_of(df, [t.compiled.checked for t in triggers], warn)
     names = names_beside(c.lower() for c in df.columns)
     chosen = plan(triggers, layouts, names, errors=[i for i, mode in modes.items() if mode != _DROP])
     if chosen.conditions:
-        return Prepared(chosen, modes, Programs(), "", None)
+        return Prepared(chosen, modes, Programs(), literal(True), None, layouts)
     entries = chosen.entries
     shapes = {e.member.shape.number: e.member.shape for e in entries}
     strict = {e.member.shape.number for e in entries if modes[e.member.id] != _DROP}
     users = Counter(e.member.shape.number for e in entries)
-    conditions = {n: (s.sql if n in strict else s.truth) or "TRUE" for n, s in shapes.items()}
+    conditions = {n: s.sql if n in strict else s.truth for n, s in shapes.items()}
     value = by_shape(sorted(conditions.items(), key=lambda c: -users[c[0]]), names)
     programs = Programs()
     rows = [Row(e, e.member.shape.number, modes[e.member.id], *programs.numbers(e.member)) for e in entries]
-    return Prepared(chosen, modes, programs, value, table(df.sparkSession, rows, names))
+    return Prepared(chosen, modes, programs, value, table(df.sparkSession, rows, names), layouts)
 
 
 @dataclass(frozen=True)
@@ -162,18 +178,18 @@ class _Fan:
     def pairs(self) -> DataFrame:
         """All pairs, in one pass: the fallback is asked for the candidates of its own filters that are still open."""
         names, programs = self.names, self.ready.programs
-        value = F.expr(self.ready.value)
+        value = expression(self.ready.value, self.df.columns)
         modes = {self.modes[e.member.id] for e in self.plan.entries}
         judged = self._judged(self._candidates(), value, once=modes != {_DROP})
         if programs.found:
             open_ = self._narrow(judged.where(self._passing({_KEEP if mode == _FAIL else mode for mode in modes})))
-            rest = programs.column(self.plan)
+            rest = programs.column(self.plan, self.df.columns)
             if modes != {_DROP}:  # a column of its own: Spark loses others when it takes it out of a generator
                 open_ = open_.withColumn(names.of("rest"), rest)
                 rest = F.col(names.of("value")) & F.col(names.of("rest"))
             judged = self._judged(open_, rest, once=modes != {_DROP})
         passed = judged.where(self._passing(modes))
-        columns = [F.col(name(c)) for c in self.df.columns]
+        columns = [F.col(quoted(c)) for c in self.df.columns]
         columns.append(F.col(names.of("trigger")).alias(TRIGGER))
         if self.outcomes:
             columns.append(F.when(F.col(names.of("value")), DELIVERED).otherwise(ERRORED).alias(OUTCOME))
@@ -187,7 +203,7 @@ class _Fan:
     def _narrow(self, candidates: DataFrame) -> DataFrame:
         """Candidates with the columns that are read from here on: Spark keeps whole rows for the time that Python takes."""
         names = self.names
-        kept = [F.col(name(c)) for c in self.df.columns]
+        kept = [F.col(quoted(c)) for c in self.df.columns]
         own = ("trigger", "value", "errors", "program", "reads")
         return _fenced(candidates.select(*kept, *map(names.of, own), *self.plan.documents), names.of("reads"))
 
@@ -207,18 +223,18 @@ class _Fan:
         """Events joined with the filters that they have a key of, each filter once."""
         names, plan_, entries = self.names, self.plan, self.plan.entries
         used = sorted({e.asked for e in entries})
-        keys = [_question(plan_.asked[i], i) for i in used] or ["CAST(NULL AS BIGINT)"]
+        keys = [_question(plan_.asked[i], i) for i in used] or [null("BIGINT")]
         parsed = self.df
         wanted = plan_.documents
         if wanted:
-            parsed = parsed.select("*", *(F.expr(f"{sql} AS {n}") for n, sql in wanted.items()))
-        keyed = parsed.select("*", F.expr(f"array({', '.join(keys)}) AS {names.of('keys')}"))
+            parsed = parsed.select("*", *(expression(sql, self.df.columns).alias(n) for n, sql in wanted.items()))
+        keyed = parsed.select("*", expression(array(keys), self.df.columns).alias(names.of("keys")))
         # `explode` would have Spark filter by the size of the array first, and so compute all keys twice.
         exploded = keyed.select("*", F.explode_outer(names.of("keys")).alias(names.of("asked")))
         joined = exploded.join(F.broadcast(self.filters), F.col(names.of("asked")) == F.col(names.of("key")))
         if any(e.earlier for e in entries):
-            seen = f"arrays_overlap({names.of('earlier')}, {names.of('keys')})"
-            joined = joined.where(f"NOT coalesce({seen}, FALSE)")
+            seen = function("arrays_overlap", names.column("earlier"), names.column("keys"))
+            joined = joined.where(expression(not_(function("coalesce", seen, False))))
         # Spark would make a condition on candidates a condition of the join, and pull each read of a VARIANT in it below
         # the join, where every event pays for it once for each of its keys.
         return _fenced(joined, names.of("shape"))
@@ -229,5 +245,5 @@ def _fenced(candidates: DataFrame, column: str) -> DataFrame:
     return candidates.withColumn(column, F.explode_outer(F.array(column)))
 
 
-def _question(asked: Asked | None, position: int) -> str:
-    return "0L" if asked is None else hashed(asked.sql, position)
+def _question(asked: Asked | None, position: int) -> Sql:
+    return literal(0) if asked is None else hashed(asked.sql, integer(position))

@@ -11,24 +11,27 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from ..activation import Form, Input, Runner, Task
-from ..batches import Evaluate, those_with
-from ..fallback import Columns, each_row
-from ..inputs import inputs_of
-from ..jobs import Residual, refused, residual_of
-from ..lowered import CompiledFilter, around
-from ..reasons import NotNative
-from ..worker import worker_column
-from .choice import bisected, chosen
-from .names import Names
-from .plan import Plan
-from .shapes import Member
+from ..compiled_filter import CompiledFilter
+from ..fallback.activation import Form, Input, Runner, Task
+from ..fallback.batches import Evaluate, those_with
+from ..fallback.evaluation import Columns, each_row
+from ..fallback.inputs import inputs_of
+from ..fallback.jobs import Residual, refused, residual_of
+from ..fallback.worker import worker_column
+from ..frames import expression
+from ..sql import Sql, array, cast, column, function
+from ..sql.columns import Documents, around
+from ..sql.names import Names
+from ..sql.reasons import NotNative
+from .planning.choice import bisected, chosen
+from .planning.plan import Plan
+from .planning.shapes import Member
 
 _TYPES: Mapping[Form, str] = {
     Form.EXTENSIONS: "MAP<STRING, STRING>",
@@ -37,10 +40,6 @@ _TYPES: Mapping[Form, str] = {
     Form.INFINITE: "VARIANT",
 }
 """The types of what cannot travel as text."""
-_TRUTH = "replace(CAST({} AS STRING), 'false', '')"
-"""A truth value as text that Python, too, takes for true or false."""
-
-_Documents: TypeAlias = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +47,15 @@ class _Reading:
     """What some programs read, and the JSON texts that are parsed for it."""
 
     inputs: tuple[Input, ...]
-    documents: _Documents
+    documents: Documents
 
     @property
-    def texts(self) -> list[str]:
-        """The SQL of what travels as text."""
+    def texts(self) -> list[Sql]:
+        """What travels as text; a truth value as one that Python, too, takes for true or false."""
         travels = ((i, i.travels) for i in self.inputs if i.kind not in _TYPES)
-        return [_TRUTH.format(sql) if i.kind is Form.BOOL else sql for i, sql in travels]
+        return [
+            function("replace", cast(sql, "STRING"), "false", "") if i.kind is Form.BOOL else sql for i, sql in travels
+        ]
 
     def others(self, type_: str) -> list[Input]:
         """What travels in columns of a type."""
@@ -94,9 +95,9 @@ class Programs:
             self._unnested = part.layout.quirks.loses_nested_lambdas
         return number
 
-    def column(self, plan: Plan) -> Column:
+    def column(self, plan: Plan, taken: Sequence[str]) -> Column:
         """BOOLEAN: whether the programs of the row's filter hold, NULL where one errs; TRUE where it has none."""
-        parsed = {sql: document for document, sql in plan.documents.items()}
+        parsed = {sql: column(name) for name, sql in plan.documents.items()}
         users = Counter(reading for _, reading in self.found)
         readings = [(self._readings[r], _over(r, parsed)) for r, _ in users.most_common()]
         widths = {type_: max(len(r.others(type_)) for _, r in readings) for type_ in dict.fromkeys(_TYPES.values())}
@@ -105,35 +106,37 @@ class Programs:
             columns += [self._others(readings, type_, i, plan.names) for i in range(width)]
         tasks = {number: _positions(reading, widths) for number, reading in readings}
         given = tuple(
-            Task(residual.job, *tasks[self._readings[reading]], "ce" in residual.needs.roots)
+            Task(residual.job, *tasks[self._readings[reading]], residual.needs.record)
             for residual, reading in self.found
         )
         asks = F.col(plan.names.of("reads")).isNotNull()
-        return worker_column(_evaluator, (given,), [F.when(asks, F.expr(c)) for c in columns], "boolean")
+        return worker_column(_evaluator, (given,), [F.when(asks, expression(c, taken)) for c in columns], "boolean")
 
-    def _texts(self, readings: Sequence[tuple[int, _Reading]], names: Names) -> str:
+    def _texts(self, readings: Sequence[tuple[int, _Reading]], names: Names) -> Sql:
         """The number of the row's programs and all that they read as text, as one text."""
-        program = f"CAST({names.of('program')} AS STRING)"
-        arrays = [(number, r, f"array({', '.join([program, *r.texts])})") for number, r in readings]
-        return f"to_json({self._chosen(arrays, 'ARRAY<STRING>', names)})"
+        program = cast(names.column("program"), "STRING")
+        arrays = [(number, r, array([program, *r.texts])) for number, r in readings]
+        return function("to_json", self._chosen(arrays, "ARRAY<STRING>", names))
 
-    def _others(self, readings: Sequence[tuple[int, _Reading]], type_: str, position: int, names: Names) -> str:
+    def _others(self, readings: Sequence[tuple[int, _Reading]], type_: str, position: int, names: Names) -> Sql:
         """The values of one type at one position among those of the row's programs."""
         having = [(number, r, r.others(type_)) for number, r in readings]
         values = [(number, r, others[position].travels) for number, r, others in having if len(others) > position]
         return self._chosen(values, type_, names)
 
-    def _chosen(self, values: Sequence[tuple[int, _Reading, str]], type_: str, names: Names) -> str:
+    def _chosen(self, values: Sequence[tuple[int, _Reading, Sql]], type_: str, names: Names) -> Sql:
         """The value of the row's reading, with the JSON texts parsed that it is over."""
-        alike: dict[_Documents, list[tuple[int, str]]] = defaultdict(list)
+        alike: dict[Documents, list[tuple[int, Sql]]] = defaultdict(list)
         for number, reading, sql in values:
             alike[reading.documents].append((number, sql))
         found = []
+        reads = names.column("reads")
         for documents, group in sorted(alike.items(), key=lambda a: len(a[0])):
-            column = names.of("reads")
-            one = bisected(sorted(group), column) if self._unnested else chosen(group, column, type_, names)
-            found.append(around(one, documents))
-        return found[0] if len(found) == 1 else f"coalesce({', '.join(found)})"
+            in_order = sorted(group, key=lambda value: value[0])
+            found.append(
+                around(bisected(in_order, reads) if self._unnested else chosen(group, reads, type_), documents)
+            )
+        return found[0] if len(found) == 1 else function("coalesce", *found)
 
 
 def _reading(part: CompiledFilter, residual: Residual) -> _Reading:
@@ -143,9 +146,9 @@ def _reading(part: CompiledFilter, residual: Residual) -> _Reading:
         raise refused(part, e.reason) from e
 
 
-def _over(reading: _Reading, parsed: Mapping[str, str]) -> _Reading:
+def _over(reading: _Reading, parsed: Mapping[Sql, Sql]) -> _Reading:
     """The same over columns that hold a JSON text parsed already."""
-    inputs = tuple(replace(i, sql=parsed.get(i.sql, i.sql)) for i in reading.inputs)
+    inputs = tuple(replace(i, sql=None if i.sql is None else parsed.get(i.sql, i.sql)) for i in reading.inputs)
     return _Reading(inputs, tuple((key, parsed.get(sql, sql)) for key, sql in reading.documents))
 
 

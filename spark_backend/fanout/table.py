@@ -10,9 +10,25 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from .names import FLAT, Names
-from .plan import Entry, KeyValue
-from .skeletons import Value
+from ..frames import expression
+from ..sql import (
+    Operand,
+    Sql,
+    array,
+    case,
+    cast,
+    column,
+    equal,
+    field_of,
+    function,
+    integer,
+    is_not_null,
+    lambda_,
+    operator,
+)
+from ..sql.names import FLAT, Names
+from .planning.plan import Entry, KeyValue
+from .planning.skeletons import Value
 
 POSITION_BITS = 10
 """Bits of a key that say which question it answers, so that answers to different questions are never one key."""
@@ -38,9 +54,13 @@ class Row:
     reads: int | None = None
 
 
-def hashed(answer: str, position: int | str) -> str:
-    """The SQL of a key: the hash of an answer, and the position of its question. NULL has a hash as well."""
-    return f"(shiftleft(xxhash64({answer}), {POSITION_BITS}) | CAST({position} AS BIGINT))"
+def hashed(answer: Operand, position: Operand) -> Sql:
+    """A key: the hash of an answer, and the position of its question. NULL has a hash as well."""
+    return _keyed(function("xxhash64", answer), position)
+
+
+def _keyed(hash_: Operand, position: Operand) -> Sql:
+    return operator("|", function("shiftleft", hash_, integer(POSITION_BITS)), cast(position, "BIGINT"))
 
 
 def table(spark: SparkSession, rows: Sequence[Row], names: Names) -> DataFrame:
@@ -60,17 +80,23 @@ def table(spark: SparkSession, rows: Sequence[Row], names: Names) -> DataFrame:
     }
     columns |= _parameters(rows, names)
     frame = spark.createDataFrame(pa.table(columns))
-    answer = (
-        "CASE WHEN x.d IS NOT NULL THEN xxhash64(x.d) WHEN x.i IS NOT NULL THEN xxhash64(x.i) ELSE xxhash64(x.b) END"
-    )
-    key = f"shiftleft({answer}, {POSITION_BITS}) | CAST("
-    own = f"CASE WHEN a = 0 THEN array(0L) ELSE array_distinct(transform(k, x -> {key} a AS BIGINT))) END"
     kept = [F.col(c) for c in columns if c not in ("a", "k", "e")]
+    a, k, e = map(column, ("a", "k", "e"))
+    of_all = array([0])
+    own = function("array_distinct", function("transform", k, lambda_(lambda x: _key_of(x, a))))
+    earlier = function("transform", e, lambda_(lambda x: _key_of(x, field_of(x, "a"))))
     return frame.select(
-        F.explode(F.expr(own)).alias(names.of("key")),
-        F.expr(f"transform(e, x -> {key} x.a AS BIGINT))").alias(names.of("earlier")),
+        F.explode(expression(case((equal(a, integer(0)), of_all), otherwise=own))).alias(names.of("key")),
+        expression(earlier).alias(names.of("earlier")),
         *kept,
     )
+
+
+def _key_of(answer: Operand, position: Operand) -> Sql:
+    """The key of an answer in the table, which has a field for each type."""
+    d, i, b = (field_of(answer, name) for name in ("d", "i", "b"))
+    hashes = [(is_not_null(x), function("xxhash64", x)) for x in (d, i)]
+    return _keyed(case(*hashes, otherwise=function("xxhash64", b)), position)
 
 
 def _key(position: int, value: KeyValue | None) -> dict[str, Any]:

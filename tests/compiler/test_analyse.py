@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tricel.compiler import check_filter
-from tricel.compiler.analyse import _pushed, _Run, analyse
+from tricel.compiler.analysis.findings import _pushed, _Run, analyse
 from tricel.compiler.check import Checked
 from tricel.compiler.interpreter import CelError, evaluator
-from tricel.compiler.interpreter.values import Value
 from tricel.compiler.nodes import AND, OR, Bind, Call, Comprehension, Expr, conjunction, disjunction, walk
 from tricel.compiler.source import Source
+from tricel.compiler.values.cel import Value
 
 CASES = Path(__file__).parent.parent / "cases" / "analysis"
 

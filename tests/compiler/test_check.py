@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 from tricel.compiler import (
     CLOUD_EVENT,
     KAFKA_RECORD,
     MQTT_MESSAGE,
+    Diagnostic,
+    Environment,
     Source,
     check,
     check_filter,
+    check_translation,
     cloud_event,
     errors,
     parse,
+    read_manifests,
     schema_type,
 )
+from tricel.compiler.analysis.requirements import requirements
 from tricel.compiler.celtypes import DYN
-from tricel.compiler.requirements import requirements
+from tricel.compiler.environments.attribute_names import OWN
+from tricel.compiler.environments.cloudevent import CONTEXT_ATTRIBUTES
+from tricel.compiler.environments.known import BY_OPTION
+from tricel.compiler.suggest import did_you_mean, followed
 
 CASES = Path(__file__).parent.parent / "cases" / "check"
 
@@ -71,6 +80,84 @@ def test_good_filter(text: str) -> None:
     checked, diagnostics = check_filter(text)
     assert errors(diagnostics) == ()
     assert checked is not None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'ce["github.repository"] == "x"',
+        'ce.github.repository == "x" && "github.repository" in ce',
+        'has(ce.traceparent) && ce.partitionkey == "x" && has(ce.knativearrivaltime)',
+        'ce.kid == "x" && ce.uid == "x" && ce.resource == "x" && ce.sequenceid == "x" && ce.mime == "x" && ce.x2 == ""',
+        'ce.extensions == "x" && ce.payload.matches("x")',
+        'data.Type == "x" && data.extensions.foo == "x" && [{"Type": 1}].exists(ce, ce.Type == data.n)',
+        'ce.time > timestamp("2024-01-01T00:00:00Z") - duration("24h")',
+        'int(data.n) / 2 == 1 && "a,b".split(",")[1] == data.s && {"a": 1}.a == int(data.n)',
+        "type(data.x) == string",
+    ],
+)
+def test_filter_of_which_nothing_is_said(text: str) -> None:
+    found, diagnostics = check_filter(text)
+    assert diagnostics == ()
+    assert found is not None
+    assert found.diagnostics == ()
+
+
+def test_names_of_attributes_in_manifests_are_looked_at_where_they_stand() -> None:
+    text = dedent("""\
+        apiVersion: eventing.knative.dev/v1
+        kind: Trigger
+        metadata: {name: t}
+        spec:
+          broker: default
+          filters:
+            - exact: {type: a, sorce: b}
+            - prefix: {partionkey: p}
+          subscriber: {uri: "http://x"}
+        """)
+    (trigger,), _ = read_manifests(Source(text, "t.yaml"))
+    _, found = check_translation(trigger.translation)
+    said = [(d.code, position(d), d.help) for d in found]
+    assert [("TRI255", (7, 24), "did you mean 'source'?"), ("TRI255", (8, 16), "did you mean 'partitionkey'?")] == said
+
+
+def test_constants_in_manifests_are_looked_at_where_they_stand() -> None:
+    text = dedent("""\
+        apiVersion: tricel.dev/v1alpha1
+        kind: Trigger
+        metadata: {name: t}
+        spec:
+          broker: default
+          filter:
+            expression: |
+              ce.type == "a" &&
+              ce.time > timestamp("2024-01-01")
+          subscriber: {uri: "http://x"}
+        """)
+    (trigger,), _ = read_manifests(Source(text, "t.yaml"))
+    found, said = check_translation(trigger.translation)
+    assert found is None
+    assert [("TRI212", (9, 17))] == [(d.code, position(d)) for d in said]
+
+
+def position(d: Diagnostic) -> tuple[int, int]:
+    """Where a diagnostic points in the file."""
+    source, span = d.source.resolve(d.span)
+    at = source.position(span.start)
+    return at.line, at.column
+
+
+def test_a_warning_about_a_name_is_given_once_and_an_error_at_each_place() -> None:
+    _, warned = check_filter('has(ce.typ) && ce.typ == "a" || ce.typ == "b"')
+    _, refused = check_filter('has(ce.Type) && ce.Type == "a"')
+    assert ["TRI255"] == [d.code for d in warned]
+    assert ["TRI211", "TRI211"] == [d.code for d in refused]
+
+
+def test_few_constants_are_evaluated() -> None:
+    text = " || ".join(f'ce.time > timestamp("{n}")' for n in range(1_000))
+    _, found = check_filter(text)
+    assert 90 <= len(found) <= 100
 
 
 @pytest.mark.parametrize(
@@ -136,6 +223,31 @@ def test_other_environments_are_data(environment: object, text: str) -> None:
     assert checked is not None
 
 
+def test_what_may_be_missing_is_no_tautology() -> None:
+    """Every record has a topic; a policy is a column that a table may hold NULL in."""
+    codes = {}
+    for name in ("topic", "policy"):
+        filter_, _ = check_filter(f'{name} == "a" || {name} != "a"', KAFKA_RECORD)
+        assert filter_ is not None
+        codes[name] = [d.code for d in filter_.diagnostics]
+    assert {"topic": ["TRI252"], "policy": []} == codes
+
+
+def test_the_names_of_attributes_are_those_of_the_record() -> None:
+    assert OWN == {name for name, _ in CONTEXT_ATTRIBUTES.fields}
+    assert ("ce", "", "") == (CLOUD_EVENT.record, KAFKA_RECORD.record, MQTT_MESSAGE.record)
+
+
+@pytest.mark.parametrize("environment", BY_OPTION.values(), ids=lambda e: e.name)
+def test_each_name_of_an_environment_is_described_and_has_a_place(environment: Environment) -> None:
+    roots = [name for name, _ in environment.roots]
+    assert roots == [name for name, _ in environment.docs]
+    assert all(text.endswith(".") for _, text in environment.docs)
+    assert set(roots) >= {name for name, _ in environment.storage}
+    assert {name.partition(".")[0] for name in environment.words.aliases.values()} <= set(roots)
+    assert not set(roots) & set(environment.words.aliases)
+
+
 @pytest.mark.parametrize(
     ("text", "attributes", "paths", "whole"),
     [
@@ -178,3 +290,10 @@ def test_types_that_hold_one_another_twice_are_not_walked_out(tail: str) -> None
 def test_long_mistakes_are_found_in_one_go(text: str, code: str) -> None:
     _, diagnostics = check_filter(text)
     assert [code] == [d.code for d in diagnostics]
+
+
+def test_what_follows_a_question_is_a_sentence() -> None:
+    question = did_you_mean("a")
+    assert "did you mean 'a'? The columns are 'b'" == followed(question, "the columns are 'b'")
+    assert "cast it; the columns are 'b'" == followed("cast it", "the columns are 'b'")
+    assert [question, "it is b", ""] == [followed(question, ""), followed("", "it is b"), followed("", "")]

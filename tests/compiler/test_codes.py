@@ -8,7 +8,7 @@ import pytest
 from conftest import REPOSITORY
 from tricel.compiler import check_filter
 from tricel.compiler.diagnostics import CODES, Diagnostic
-from tricel.compiler.manifest import read_object
+from tricel.compiler.manifests.trigger import read_object
 from tricel.compiler.source import NOWHERE, Source
 
 _CODE = re.compile(r"\bTRI[0-9]{3}\b")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from cel_expr_python import cel
-from tricel.compiler import durations
+from tricel.compiler.values import durations
 
 SECOND = 10**9
 READ = {

@@ -13,7 +13,7 @@ from tricel.compiler import Source, parse
 from tricel.compiler.functions import FAMILIES, Overload
 from tricel.compiler.interpreter import IMPLEMENTATIONS, CelError, evaluate, same
 from tricel.compiler.interpreter.operators import MAX_SIZE
-from tricel.compiler.interpreter.values import ABSENT, BoolKey, Duration, Optional, Timestamp, TypeValue, Uint
+from tricel.compiler.values.cel import ABSENT, BoolKey, Duration, Optional, Timestamp, TypeValue, Uint
 
 EXTENSIONS = [row for name, family in FAMILIES.items() if name.endswith(" extension") for row in family]
 NAN, INF = math.nan, math.inf

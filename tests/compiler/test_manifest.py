@@ -13,16 +13,16 @@ import pytest
 from conftest import REPOSITORY, conformance
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from manifest_codes import codes, read
 from tricel.compiler.diagnostics import CODES, Diagnostic, errors
-from tricel.compiler.document import embedded, member, plain, read_documents, root
-from tricel.compiler.manifest import (
-    Trigger,
+from tricel.compiler.documents.document import embedded, member, plain, read_documents, root
+from tricel.compiler.documents.objects import from_python
+from tricel.compiler.manifests.trigger import (
     changed_immutable_fields,
     duplicate_triggers,
     read_manifests,
-    translate_filter,
+    translate_place,
 )
-from tricel.compiler.objects import from_python
 from tricel.compiler.source import Source
 from tricel.compiler.unparse import unparse
 
@@ -50,7 +50,7 @@ OUR_PATHS = {
 """Paths that the webhook reports, where the right one is another."""
 
 GOOD = """\
-apiVersion: eventing.knative.dev/v1
+apiVersion: tricel.dev/v1alpha1
 kind: Trigger
 metadata: {name: orders, namespace: shop}
 spec:
@@ -61,16 +61,6 @@ spec:
         data.total > 100.0
   subscriber: {uri: "http://example.com/"}
 """
-
-
-def read(text: str, **options: Any) -> tuple[tuple[Trigger, ...], tuple[Diagnostic, ...]]:
-    """The triggers, and all diagnostics, those of the filters too."""
-    triggers, found = read_manifests(Source(text, "t.yaml"), **options)
-    return triggers, (*found, *(d for t in triggers for d in t.translation.diagnostics))
-
-
-def codes(text: str, **options: Any) -> list[str]:
-    return [d.code for d in read(text, **options)[1]]
 
 
 def judged(case: dict[str, Any]) -> tuple[Diagnostic, ...]:
@@ -153,18 +143,19 @@ def test_nothing_is_nothing() -> None:
 
 
 CHANGES = [
-    ("eventing.knative.dev/v1\n", "eventing.knative.dev/v1beta1\n", ["TRI319"]),
-    ("eventing.knative.dev/v1\n", "eventing.knative.dev/v1alpha1\n", ["TRI318"]),
-    ("apiVersion: eventing.knative.dev/v1\n", "", ["TRI311"]),
+    ("tricel.dev/v1alpha1\n", "eventing.knative.dev/v1\n", ["TRI344"]),
+    ("tricel.dev/v1alpha1\n", "eventing.knative.dev/v1beta1\n", ["TRI319", "TRI344"]),
+    ("tricel.dev/v1alpha1\n", "eventing.knative.dev/v1alpha1\n", ["TRI318"]),
+    ("apiVersion: tricel.dev/v1alpha1\n", "", ["TRI311"]),
     ("name: orders, ", "", ["TRI311"]),
     ("metadata: {name: orders, namespace: shop}", "metadata: [orders]", ["TRI310"]),
     ("metadata: {name: orders, namespace: shop}\n", "", ["TRI311"]),
     ("broker: default", "broker: 5", ["TRI310"]),
     ("broker: default", "brokerRef: {}", ["TRI311"]),
     ("broker: default", "brokerRef: {name: b}", []),
-    ("  filter:", "  filtre:", ["TRI312"]),
+    ("  filter:", "  filtre:", ["TRI308"]),
     ("  subscriber:", "  delivery: {retry: -1, timeout: PT0S, backoffPolicy: x, colour: red}\n  subscriber:",
-     ["TRI312", "TRI314", "TRI314", "TRI314"]),
+     ["TRI308", "TRI314", "TRI314", "TRI314"]),
     ("  subscriber:", "  delivery: {retry: 3, timeout: PT1.5S, backoffDelay: P1DT2H, format: json}\n  subscriber:", []),
     ("  subscriber:", "  delivery: {retry: true, backoffDelay: P, retryAfterMax: PT}\n  subscriber:",
      ["TRI314", "TRI314", "TRI314"]),
@@ -199,7 +190,8 @@ def test_all_problems_at_once() -> None:
 
 def test_every_manifest_code_has_a_case() -> None:
     covered = {code for *_, listed in CHANGES for code in listed} | {"TRI305", "TRI313", "TRI316", "TRI317"}
-    assert {code for code in CODES if code.startswith(("TRI30", "TRI31"))} == covered
+    elsewhere = {"TRI306", "TRI307", "TRI309", "TRI312"}  # test_manifest_files.py, test_vanishing.py
+    assert {code for code in CODES if code.startswith(("TRI30", "TRI31"))} == (covered | elsewhere) - {"TRI344"}
 
 
 def test_fields_that_exclude_each_other() -> None:
@@ -283,9 +275,9 @@ def bomb(levels: int) -> str:
     ids=lambda x: str(x)[:12].encode("unicode_escape").decode(),
 )
 def test_hostile_text_is_a_diagnostic(text: str, code: str) -> None:
-    start = time.monotonic()
+    start = time.process_time()
     assert [code] == [d.code for d in read_documents(Source(text))[1]]
-    assert time.monotonic() - start < 5
+    assert time.process_time() - start < 5
 
 
 @settings(max_examples=300, deadline=None)
@@ -325,7 +317,7 @@ def test_python_values_survive_as_documents(value: dict[str, Any]) -> None:
 def test_no_mapping_makes_a_dialect_raise(value: dict[str, Any]) -> None:
     document, _ = from_python(value)
     assert document is not None
-    translation = translate_filter(document)
+    translation = translate_place(root(document))
     assert (translation.expr is None) == bool(errors(translation.diagnostics))
 
 

@@ -10,8 +10,8 @@ import pytest
 from admission_vectors import HOSTILE, SOUND, published
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tricel.compiler.document import MAX_DEPTH
-from tricel.compiler.objects import from_python, laid_out, read_back
+from tricel.compiler.documents.document import MAX_DEPTH
+from tricel.compiler.documents.objects import from_python, laid_out, read_back
 
 ODD_TEXT = st.text(
     st.characters() | st.sampled_from("\x00\x07\x7f\x85\xa0\u2028\ufeff\ufffe\U0010ffff\"'\\/\n\t<&*"), max_size=9

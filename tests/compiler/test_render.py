@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tricel.compiler.diagnostics import Diagnostic, as_concise, as_github, as_json, as_sarif, as_text
-from tricel.compiler.manifest import read_manifests
+from tricel.compiler.manifests.trigger import read_manifests
 from tricel.compiler.source import NOWHERE, Source, Span
 
 FORMATS = ("text", "concise", "json", "github", "sarif")
@@ -44,7 +44,7 @@ warning[TRI339]: 100% old, a:b
 
 def test_text_of_a_folded_expression_is_quoted_by_itself() -> None:
     manifest = """\
-apiVersion: eventing.knative.dev/v1
+apiVersion: tricel.dev/v1alpha1
 kind: Trigger
 metadata: {name: t}
 spec:

@@ -7,16 +7,19 @@ import re
 import shutil
 import subprocess
 import sys
-import tomllib
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from admission_vectors import expression
 from conftest import REPOSITORY
+from distributions import closure, required
+from fake_api_server import serving
 from kubernetes.client import models
-from tricel.k8s.certificates import service_hosts
+from packaging.utils import canonicalize_name
+from tricel.k8s.certificates import ca_bundle, service_hosts
 from tricel.k8s.crd import admission_policy
 
 from tricel.cli import main
@@ -41,9 +44,10 @@ POD = BASE["Deployment", "tricel-webhook"]["spec"]["template"]
 
 
 def test_every_file_belongs_to_a_kustomization() -> None:
-    for folder in {path.parent for path in DEPLOY.rglob("*.yaml")}:
+    for folder in {path.parent for path in DEPLOY.rglob("*.yaml")} - {DEPLOY / "overlays/self-signed/certificates"}:
         kustomization = yaml.safe_load((folder / "kustomization.yaml").read_text())
-        listed = {name for name in kustomization["resources"] if name.endswith(".yaml")}
+        patches = [each["path"] for each in kustomization.get("patches", []) if "/" not in each["path"]]
+        listed = {name for name in (*kustomization["resources"], *patches) if name.endswith(".yaml")}
         assert listed == {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}, folder
 
 
@@ -61,6 +65,20 @@ def test_names_and_labels_fit_together() -> None:
         assert reached["path"] in ("/validate", "/mutate")
     volumes = {volume["name"] for volume in POD["spec"]["volumes"]}
     assert volumes == {mount["name"] for mount in CONTAINER["volumeMounts"]}
+
+
+def test_the_page_names_every_kustomization() -> None:
+    """Each that is applied by itself is applied there, and deleted there or named beside."""
+    page = (REPOSITORY / "docs/kubernetes.md").read_text(encoding="utf-8")
+    applied = {Path(path) for path in re.findall(r"kubectl apply -k (k8s/\S+?)`?$", page, re.MULTILINE)}
+    applied |= {Path(path) for path in re.findall(r"kubectl apply -k (k8s/deploy/\w+)`", page)}
+    applied |= {
+        Path(match) for match in re.findall(r"^cd (k8s/\S+)\n(?:.*\n)?kubectl apply -k \.$", page, re.MULTILINE)
+    }
+    every = {path.parent.relative_to(REPOSITORY) for path in (REPOSITORY / "k8s/deploy").rglob("kustomization.yaml")}
+    inside = {Path("k8s/deploy/base"), Path("k8s/deploy/mutating")}
+    assert every - inside == applied
+    assert all(str(path.name) in page.split("\n## Uninstall\n")[1] for path in applied)
 
 
 def test_the_pod_has_no_rights() -> None:
@@ -94,9 +112,12 @@ def test_the_times_fit_in_one_another() -> None:
 def test_the_webhooks_review_what_they_should() -> None:
     (validating,) = BASE["ValidatingWebhookConfiguration", "triggers.tricel.dev"]["webhooks"]
     (mutating,) = manifests("mutating")["MutatingWebhookConfiguration", "defaults.triggers.tricel.dev"]["webhooks"]
-    policy = admission_policy()[0]["spec"]["matchConstraints"]["resourceRules"][0]
+    policies = [each["spec"]["matchConstraints"] for each in admission_policy()[::2]]
+    policy = policies[0]["resourceRules"][0]
+    assert all(policies[0] == each for each in policies)
     for each in (validating, mutating):
         (rule,) = each["rules"]
+        assert policies[0]["namespaceSelector"] == each["namespaceSelector"]
         assert ["CREATE", "UPDATE"] == rule["operations"]
         assert policy["apiGroups"] == rule["apiGroups"]
         assert ["triggers"] == rule["resources"]
@@ -106,6 +127,7 @@ def test_the_webhooks_review_what_they_should() -> None:
 
 def test_the_certificate_names_the_service() -> None:
     certificate = manifests("overlays/cert-manager")["Certificate", "tricel-webhook"]["spec"]
+    assert "isCA" not in certificate
     assert list(service_hosts("tricel-webhook", "tricel-system")) == certificate["dnsNames"]
     (secret,) = (v["secret"]["secretName"] for v in POD["spec"]["volumes"] if "secret" in v)
     assert secret == certificate["secretName"]
@@ -177,28 +199,154 @@ def test_what_does_not_keep_it_is_found() -> None:
         assert unlike(bad, "V1Deployment", "Deployment"), path
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on PATH")
-@pytest.mark.parametrize("folder", ["base", "overlays/cert-manager", "overlays/self-signed", "policy", "reader"])
-def test_kustomize_builds(folder: str, tmp_path: Path) -> None:
-    copy = tmp_path / "deploy"
-    shutil.copytree(DEPLOY, copy, ignore=shutil.ignore_patterns("certificates"))
-    if folder.endswith("self-signed"):
-        from click.testing import CliRunner
+KUSTOMIZATIONS = sorted(str(path.parent.relative_to(DEPLOY)) for path in DEPLOY.rglob("kustomization.yaml"))
+needs_kubectl = pytest.mark.skipif(shutil.which("kubectl") is None, reason="no kubectl on PATH")
+Built = dict[tuple[str, str], dict[str, Any]]
 
-        assert 0 == CliRunner().invoke(main, ["certs", str(copy / folder / "certificates")]).exit_code
-    done = subprocess.run(["kubectl", "kustomize", str(copy / folder)], capture_output=True, text=True)
+
+@pytest.fixture(scope="module")
+def deploy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder as a reader of the docs has it: with certificates, and an overlay for each with the component."""
+    from click.testing import CliRunner
+
+    copy = tmp_path_factory.mktemp("deploy") / "deploy"
+    shutil.copytree(DEPLOY, copy, ignore=shutil.ignore_patterns("certificates"))
+    assert 0 == CliRunner().invoke(main, ["certs", str(copy / "overlays/self-signed/certificates")]).exit_code
+    for overlay in ("cert-manager", "self-signed"):
+        folder = copy / "overlays" / f"{overlay}-mutating"
+        shutil.copytree(copy / "overlays" / overlay, folder)
+        text = (folder / "kustomization.yaml").read_text()
+        (folder / "kustomization.yaml").write_text(text + "components:\n  - ../../mutating\n")
+    return copy
+
+
+def built(folder: Path) -> Built:
+    """What a kustomization renders to."""
+    done = subprocess.run(["kubectl", "kustomize", str(folder)], capture_output=True, text=True)
     assert 0 == done.returncode, done.stderr
-    built = {each["kind"]: each for each in yaml.safe_load_all(done.stdout)}
-    if folder == "overlays/self-signed":
-        assert {"tls.crt", "tls.key"} == set(built["Secret"]["data"])
-        assert built["ValidatingWebhookConfiguration"]["webhooks"][0]["clientConfig"]["caBundle"]
-    if folder == "overlays/cert-manager":
-        annotations = built["ValidatingWebhookConfiguration"]["metadata"]["annotations"]
-        assert {"cert-manager.io/inject-ca-from": "tricel-system/tricel-webhook"} == annotations
+    return {(each["kind"], each["metadata"]["name"]): each for each in yaml.safe_load_all(done.stdout)}
+
+
+@needs_kubectl
+@pytest.mark.parametrize("folder", KUSTOMIZATIONS)
+def test_only_the_definition_has_the_definition(folder: str, deploy: Path) -> None:
+    """What else is deleted deletes no Trigger."""
+    component = "kind: Component" in (deploy / folder / "kustomization.yaml").read_text()
+    found = built(deploy / ("overlays/cert-manager-mutating" if component else folder))
+    assert ("CustomResourceDefinition" in {kind for kind, _ in found}) == (folder == "crd")
+    assert folder != "crd" or len(found) == 1
+    if component:
+        assert {("MutatingWebhookConfiguration", "defaults.triggers.tricel.dev")} < set(found)
+
+
+@needs_kubectl
+def test_what_is_deployed_apart_is_deleted_apart(deploy: Path) -> None:
+    """No object is of two kustomizations that are applied: deleting one would take it from the other."""
+    folders = ("overlays/cert-manager-mutating", "crd", "policy", "reader")
+    owners: dict[tuple[str, str], list[str]] = {}
+    for folder in folders:
+        for (kind, name), value in built(deploy / folder).items():
+            owners.setdefault((kind, name), []).append(folder)
+            inside = value["metadata"].get("namespace")
+            assert inside is None or ("Namespace", inside) in built(deploy / folder), (folder, kind, name)
+    assert {} == {key: found for key, found in owners.items() if len(found) > 1}
+
+
+@needs_kubectl
+@pytest.mark.parametrize("overlay", ["self-signed", "self-signed-mutating"])
+def test_an_authority_of_ones_own_is_trusted(overlay: str, deploy: Path) -> None:
+    found = built(deploy / "overlays" / overlay)
+    assert {"tls.crt", "tls.key"} == set(found["Secret", "tricel-webhook-certificate"]["data"])
+    bundle = ca_bundle(deploy / "overlays/self-signed/certificates")
+    clients = [each["webhooks"][0]["clientConfig"] for (kind, _), each in found.items() if "Webhook" in kind]
+    assert [bundle] * (2 if "mutating" in overlay else 1) == [each["caBundle"] for each in clients]
+
+
+@needs_kubectl
+@pytest.mark.parametrize("overlay", ["cert-manager", "cert-manager-mutating"])
+def test_cert_managers_authority_outlives_the_certificate(overlay: str, deploy: Path) -> None:
+    found = built(deploy / "overlays" / overlay)
+    configurations = [each for (kind, _), each in found.items() if "Webhook" in kind]
+    injected = [each["metadata"]["annotations"]["cert-manager.io/inject-ca-from"] for each in configurations]
+    assert ["tricel-system/tricel-webhook"] * (2 if "mutating" in overlay else 1) == injected
+    leaf, authority = (found["Certificate", name]["spec"] for name in ("tricel-webhook", "tricel-webhook-ca"))
+    issuer, root = (found["Issuer", each["issuerRef"]["name"]]["spec"] for each in (leaf, authority))
+    assert ({"ca": {"secretName": authority["secretName"]}}, {"selfSigned": {}}) == (issuer, root)
+    assert authority["isCA"] is True
+    # While it lasts under the same key, every certificate that it signed is trusted.
+    assert "Never" == authority["privateKey"]["rotationPolicy"]
+    hours = [
+        int(text.removesuffix("h")) for text in (leaf["duration"], authority["renewBefore"], authority["duration"])
+    ]
+    assert hours[0] < hours[1] < hours[2]
+
+
+IMAGE = re.findall(r"\[(.*?)\]'", (REPOSITORY / "Containerfile").read_text())
+"""The extras of the image, which leaves Spark out."""
+
+
+def missing_from_the_image() -> list[str]:
+    """The modules that are here and not in the image."""
+    assert ["k8s"] == IMAGE
+    there = {"tricel", *closure(required(*IMAGE))}
+    here = {name: set(map(canonicalize_name, found)) for name, found in packages_distributions().items()}
+    return sorted(name for name, found in here.items() if not found & there)
+
+
+AS_IN_THE_IMAGE = """
+import json, sys
+
+missing, *arguments = json.loads(sys.argv[1])
+sys.modules.update(dict.fromkeys(missing))  # which is how Python marks what cannot be imported
+from tricel.cli import main
+main(arguments)
+"""
+
+
+def tricel_in_the_image(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """A command with the packages of the image and no other."""
+    code = json.dumps([missing_from_the_image(), *arguments])
+    return subprocess.run([sys.executable, "-c", AS_IN_THE_IMAGE, code], capture_output=True, text=True, timeout=60)
+
+
+def kubeconfig(folder: Path, url: str) -> str:
+    whole = {
+        **{"apiVersion": "v1", "kind": "Config", "current-context": "c", "users": [{"name": "u", "user": {}}]},
+        "clusters": [{"name": "k", "cluster": {"server": url}}],
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+    }
+    (folder / "kubeconfig").write_text(yaml.safe_dump(whole))
+    return str(folder / "kubeconfig")
+
+
+def test_the_image_has_what_linting_a_cluster_needs(tmp_path: Path) -> None:
+    filters = ("ce.type == 'a'", "ce.type.matches('^(a|b)+$') && uint(data.n) > 1u", "ce.type.startWith('a')")
+    with serving() as server:
+        for n, text in enumerate(filters):
+            value = {**expression(text), "metadata": {"name": f"t{n}", "namespace": "shop", "uid": f"u{n}"}}
+            server.objects[f"t{n}"] = value
+        config = kubeconfig(tmp_path, f"http://127.0.0.1:{server.http.server_port}")
+        options = ("--triggers", "cluster", "--kubeconfig", config)
+        for more in ((), ("--write-status", "--write-events")):
+            done = tricel_in_the_image("lint", *options, *more)
+            assert (1, True) == (done.returncode, "TRI203" in done.stdout), done
+            assert "2 filters compiled, 1 error" in done.stderr
+        assert server.events
+        done = tricel_in_the_image("compile", *options)
+        assert "ModuleNotFound" not in done.stderr, done.stderr
+    assert 0 == tricel_in_the_image("crd", "--policy").returncode
+    assert 0 == tricel_in_the_image("certs", str(tmp_path / "certificates")).returncode
+
+
+def test_what_the_image_lacks_is_missed() -> None:
+    assert {"pyspark", "pandas", "pyarrow"} <= set(missing_from_the_image())
+    assert not {"kubernetes", "re2", "yaml", "aiohttp", "requests", "click"} & set(missing_from_the_image())
+    done = tricel_in_the_image("run", "--triggers", "examples/triggers", "--events", "examples/events", "--out", "x")
+    assert (2, "error: tricel run needs pyspark") == (done.returncode, done.stderr[:31])
 
 
 def test_the_image_has_what_the_webhook_loads() -> None:
-    """The image leaves Spark out, so its list of packages is held against what is imported."""
+    """And nothing of Spark; nothing is in its extra that it does not load, but the client of a cluster."""
     code = (
         "import sys, json, tricel.cli, tricel.k8s.server, tricel.k8s.certificates, tricel.k8s.crd\n"
         "import tricel.k8s.work; tricel.k8s.work.prepare()\n"
@@ -208,8 +356,7 @@ def test_the_image_has_what_the_webhook_loads() -> None:
     loaded = set(json.loads(done.stdout))
     assert not {"pyspark", "kubernetes", "pandas", "pyarrow"} & loaded
     distributions = packages_distributions()
-    needed = {d.lower().replace("_", "-") for name in loaded for d in distributions.get(name, [])}
-    listed = set(re.findall(r"^ +([a-z0-9-]+) \\$", (REPOSITORY / "Containerfile").read_text(), re.MULTILINE))
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
-    declared = {re.match("[a-z0-9-]+", text)[0] for text in project["dependencies"]}  # type: ignore[index]
-    assert needed & declared == listed
+    needed = {canonicalize_name(d[0]) for name in loaded if len(d := distributions.get(name, [])) == 1}
+    declared = {r.name for r in required("all")}
+    assert needed & declared <= {r.name for r in required("k8s")}
+    assert {r.name for r in required("k8s")} - {r.name for r in required()} <= needed | {"kubernetes"}

@@ -22,8 +22,10 @@ from admission_vectors import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tricel.compiler import check_translation, errors, read_object
+from tricel.compiler.limits import DEFAULT
 from tricel.k8s.mutate import mutate
 from tricel.k8s.review import NotAReviewError, review
+from tricel.k8s.work import answered, unfinished
 
 UID = "705ab4f5-6393-11e8-b7cc-42010a800002"
 
@@ -197,6 +199,76 @@ def test_what_is_being_deleted_may_lose_its_finalizers() -> None:
     assert response(admission_review(new, old=old))["allowed"]
     denied(admission_review({**new, "spec": expression("2")["spec"]}, old=old))
     denied(admission_review(new, operation="CREATE"))
+
+
+def with_metadata(value: dict[str, Any], **metadata: Any) -> dict[str, Any]:
+    return {**value, "metadata": {**value["metadata"], **metadata}}
+
+
+BAD_FROM_BEFORE = (
+    expression('ce.source.startWith("x")'),
+    trigger({"broker": ..., "subscriber": "http://x/"}),
+    {name: value for name, value in trigger().items() if name != "spec"},
+    {**trigger(), "spec": None},
+    trigger(annotations={"eventing.knative.dev/injection": "yes"}),
+    {**trigger(), "apiVersion": "tricel.dev/v9"},
+)
+
+
+@pytest.mark.parametrize("old", BAD_FROM_BEFORE, ids=["filter", "manifest", "no spec", "null", "annotation", "version"])
+@pytest.mark.parametrize("changed", [{"labels": {"a": "b"}}, {"finalizers": []}])
+def test_an_update_that_keeps_the_spec_is_warned_of(old: dict[str, Any], changed: dict[str, Any]) -> None:
+    _, _, codes = denied(admission_review(old))
+    found = response(admission_review(with_metadata(old, **changed), old=old))
+    assert found["allowed"]
+    (told,) = [warning for warning in found["warnings"] if "TRI503" in warning]
+    assert any(code in told for code in codes), told
+
+
+def test_what_an_update_that_keeps_the_spec_makes_worse_is_denied() -> None:
+    old = expression("ce.type.startWith('a')")
+    new = with_metadata(old, annotations={"eventing.knative.dev/injection": "yes"})
+    _, _, codes = denied(admission_review(new, old=old))
+    assert {"TRI203", "TRI315"} == codes
+    # To Python these are equal.
+    _, _, codes = denied(
+        admission_review(trigger({"delivery": {"retry": True}}), old=trigger({"delivery": {"retry": 1}}))
+    )
+    assert {"TRI314"} == codes
+    denied(admission_review({**old, "kind": "trigger"}, old={**old, "kind": "trigger"}))
+
+
+def test_a_warning_of_before_names_the_first_problems_and_counts_the_rest() -> None:
+    old = trigger({"filters": [{"exact": {f"A{n}": "x"}} for n in range(30)]})
+    (told, *_) = response(admission_review(with_metadata(old, labels={}), old=old))["warnings"]
+    assert "TRI503 the Trigger is as wrong as it was before, with 30 errors: TRI333 'spec.filters[0].exact[A0]'" in told
+    assert len(told) <= 256
+
+
+def test_a_trigger_without_a_spec_can_be_mended() -> None:
+    old = {name: value for name, value in trigger().items() if name != "spec"}
+    message, _, codes = denied(admission_review(old))
+    assert ({"TRI311"}, True) == (codes, "'spec' is missing" in message), message
+    assert response(admission_review(trigger(), old=old))["allowed"]
+
+
+def test_the_mutation_keeps_a_spec_that_an_update_keeps() -> None:
+    old = trigger({"filter": {"sourceAndType": {"type": "t"}}})
+    assert [] == patch_of(admission_review(with_metadata(old, labels={"a": "b"}), old=old))
+    assert patch_of(admission_review(old, old=trigger()))
+
+
+def test_a_review_that_fails_lets_an_update_go_that_keeps_the_spec(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a fault of ours nor a filter that takes too long holds a finalizer."""
+    old = expression("ce.type == 'a'")
+    kept = json.dumps(admission_review(with_metadata(old, finalizers=[]), old=old)).encode()
+    new = json.dumps(admission_review(expression("ce.type == 'b'"), old=old)).encode()
+    assert ("allowed", "denied") == tuple(unfinished("/validate", body).outcome for body in (kept, new))
+    monkeypatch.delenv("TRICEL_FAULTS", raising=False)
+    monkeypatch.setattr("tricel.k8s.review.lower_filter", lambda checked: 1 / 0)
+    found = [answered("/validate", body, frozenset(), DEFAULT) for body in (kept, new)]
+    assert ["allowed", "denied"] == [each.outcome for each in found]
+    assert b"TRI901" in found[0].body
 
 
 def test_a_deletion_and_a_status_are_not_judged() -> None:

@@ -13,7 +13,7 @@ from admission_vectors import admission_review, expression
 from tricel.compiler.limits import DEFAULT
 from tricel.k8s.review import NotAReviewError
 from tricel.k8s.work import VALIDATE
-from tricel.k8s.workers import NotBegunError, NotFinishedError, WorkerDiedError, Workers
+from tricel.k8s.workers import NotBegunError, WorkerDiedError, Workers
 
 GOOD = json.dumps(admission_review(expression("true"))).encode()
 SLOW = json.dumps(admission_review(expression(" && ".join(f"data.f{n} == 'value {n}'" for n in range(2500))))).encode()
@@ -23,7 +23,7 @@ def with_one(run: Callable[[Workers], Awaitable[None]], seconds: float = 30) -> 
     """Runs something with one worker."""
 
     async def whole() -> None:
-        workers = Workers(1, frozenset(), DEFAULT, seconds)
+        workers = Workers(1, frozenset(), DEFAULT, seconds, 64 * 2**20)
         await workers.start()
         try:
             await run(workers)
@@ -62,14 +62,27 @@ def test_a_review_that_takes_too_long_holds_up_no_other() -> None:
         slow = asyncio.ensure_future(workers.answer(VALIDATE, SLOW))
         await asyncio.sleep(0)
         behind = asyncio.ensure_future(workers.answer(VALIDATE, GOOD))
-        with pytest.raises(NotFinishedError):
-            await slow
         with pytest.raises(NotBegunError):
             await behind
+        told = await slow
+        assert ("denied", ("TRI502",)) == (told.outcome, told.denials)
         workers.seconds = 30
         assert (await workers.answer(VALIDATE, GOOD)).outcome == "allowed"
 
     with_one(run, 0.05)
+
+
+def test_a_large_review_that_takes_too_long_is_a_denial_too() -> None:
+    """Another worker reads whose it is."""
+
+    async def run(workers: Workers) -> None:
+        workers.seconds = 30
+        await workers.start()
+        workers.seconds = 0.05
+        told = await workers.answer(VALIDATE, SLOW + b" " * 300_000)
+        assert ("denied", ("TRI502",)) == (told.outcome, told.denials)
+
+    with_one(run)
 
 
 def test_a_review_whose_process_dies_fails_alone() -> None:
@@ -83,5 +96,36 @@ def test_a_review_whose_process_dies_fails_alone() -> None:
             await slow
         assert (await behind).outcome == "allowed"
         assert {worker} != workers._all
+
+    with_one(run)
+
+
+def test_a_review_that_needs_too_much_memory_fails_alone() -> None:
+    """Four million characters of JSON that are a hundred million bytes of Python."""
+    bomb = b"[" + b"[]," * 1_300_000 + b"[]]"
+
+    async def run(workers: Workers) -> None:
+        with pytest.raises(NotAReviewError, match="too much memory"):
+            await workers.answer(VALIDATE, bomb)
+        assert (await workers.answer(VALIDATE, GOOD)).outcome == "allowed"
+
+    with_one(run)
+
+
+def test_small_reviews_go_on_beside_a_large_one() -> None:
+    """Of two large ones the second waits, though a worker is free, and a small one takes that."""
+    large = GOOD + b" " * 300_000
+
+    async def run(workers: Workers) -> None:
+        await workers.start()
+        order: list[int] = []
+
+        async def ask(n: int, body: bytes) -> None:
+            assert (await workers.answer(VALIDATE, body)).outcome == "allowed"
+            order.append(n)
+
+        slow = SLOW + b" " * 300_000
+        await asyncio.gather(*(ask(n, body) for n, body in enumerate((slow, large, GOOD))))
+        assert [2, 0, 1] == order
 
     with_one(run)

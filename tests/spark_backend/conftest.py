@@ -1,4 +1,4 @@
-"""One Spark session for all tests that need one."""
+"""One Spark session for all tests of a process that need one."""
 
 from __future__ import annotations
 
@@ -13,26 +13,40 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+@pytest.fixture(scope="module", autouse=True)
+def constants_may_err() -> Iterator[None]:
+    """Compiles filters that are an error for every event, too, which users are refused: errors are compared as well."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("tricel.compiler.compile.failing_constants", lambda checked, source: ())
+        yield
+
+
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """Local Spark in an odd time zone, so that a result that depends on the zone shows."""
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """Local Spark in an odd time zone, so that a result that depends on the zone shows.
+
+    Each of the processes that share the tests has its own: no two of them keep tables or spill in one folder.
+    """
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
 
+    own = tmp_path_factory.mktemp("spark")
     session = (
-        SparkSession.builder.master("local[2]")
+        SparkSession.builder.master(f"local[{1 if 'PYTEST_XDIST_WORKER' in os.environ else 2}]")
         .appName("tricel-tests")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.sql.session.timeZone", "Asia/Kathmandu")
         .config("spark.sql.shuffle.partitions", "2")
-        .config("spark.driver.memory", "6g")  # Spark 4.0 keeps whatever its SQL parser has met; later ones empty that
+        .config("spark.sql.warehouse.dir", str(own / "warehouse"))
+        .config("spark.local.dir", str(own / "local"))
+        .config("spark.driver.memory", "4g")  # Spark 4.0 keeps whatever its SQL parser has met; later ones empty that
         .config("spark.sql.ui.retainedExecutions", "5")  # with their plans, a thousand of which would fill it
         .config("spark.sql.parser.manageParserCaches", "true")
         .config("spark.sql.parser.parserDfaCacheFlushRatio", "20")
         .config("spark.ui.retainedJobs", "20")
         .config("spark.ui.retainedStages", "20")
-        .config("spark.driver.extraJavaOptions", "-Xss8m")
+        .config("spark.driver.extraJavaOptions", f"-Xss8m -Dderby.system.home={own}")
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("ERROR")

@@ -27,7 +27,6 @@ from tricel.compiler import Environment, Source, check, check_filter, parse, res
 from tricel.compiler import celtypes as t
 from tricel.compiler.functions import ALL
 from tricel.compiler.interpreter import CelError, evaluate, same
-from tricel.compiler.interpreter.values import Duration, Optional, Timestamp, TypeValue, Uint, as_key, from_key
 from tricel.compiler.nodes import (
     Bind,
     Call,
@@ -45,6 +44,7 @@ from tricel.compiler.nodes import (
     walk,
 )
 from tricel.compiler.operators import spelling
+from tricel.compiler.values.cel import Duration, Optional, Timestamp, TypeValue, Uint, as_key, from_key
 from tricel.spark_backend.engines import Program, prepare
 
 from tricel.reference import MACROS
@@ -55,7 +55,7 @@ ERROR = object()
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ErrorContext:
     """An expression and what its names are bound to."""
 
     text: str
@@ -72,14 +72,14 @@ class Difference:
     theirs: Any
 
 
-def evidence() -> Iterator[Evidence]:
+def evidence() -> Iterator[ErrorContext]:
     """The examples of overloads and macros, and the published cases outside of containers."""
     nothing = Environment("", ())
-    yield from (Evidence(text, nothing, {}) for row in ALL for text, _ in row.examples)
-    yield from (Evidence(macro.example, nothing, {}) for macro in MACROS)
+    yield from (ErrorContext(text, nothing, {}) for row in ALL for text, _ in row.examples)
+    yield from (ErrorContext(macro.example, nothing, {}) for macro in MACROS)
     for case in cases():
         if not case.environment.container and not case.check_only:
-            yield Evidence(case.text, case.environment, case.bindings)
+            yield ErrorContext(case.text, case.environment, case.bindings)
 
 
 @cache
@@ -104,7 +104,7 @@ def findings() -> tuple[Counter[str], dict[str, list[Difference]]]:
     return occurs, differs
 
 
-def _difference(e: Expr, given: Evidence, bound: frozenset[str]) -> tuple[Expr, Difference] | None:
+def _difference(e: Expr, given: ErrorContext, bound: frozenset[str]) -> tuple[Expr, Difference] | None:
     closed = not any(isinstance(n, Ident) and n.name in bound for n in walk(e))
     for i, child in enumerate(children(e)):
         found = _difference(child, given, bound | variables(e) if i else bound)

@@ -25,8 +25,8 @@ pytest.importorskip("pyspark")
 
 from pyspark import cloudpickle
 from tricel.spark_backend import column, fan_out, where
-from tricel.spark_backend.errored import with_failures
-from tricel.spark_backend.worker import _self_contained
+from tricel.spark_backend.fallback.worker import _self_contained
+from tricel.spark_backend.run.explain_errors import with_failures
 
 from tricel import CompiledFilter, compile_filter
 from tricel.bundle import write_bundle, write_environment
@@ -52,6 +52,8 @@ FALLBACK = [
     'ce.subject.matches("^(s|ss)+$")',
 ]
 COMPILED = ("cel-expr-python", "google-re2", "numpy", "pandas", "pyarrow", "python-dateutil", "pytz", "six", "tzdata")
+QUICKLY = "-XX:TieredStopAtLevel=1"
+"""How Java compiles for what is over soon."""
 NO_ENGINE = tuple(n for n in COMPILED if n != "cel-expr-python")
 NOTHING = tuple(n for n in NO_ENGINE if n != "google-re2")
 
@@ -72,7 +74,7 @@ def answers(spark: SparkSession) -> dict[str, Any]:
     """What filters give: as columns, one by one, fanned out, and why they err."""
     frame = events(spark)
     filters = {text: compile_filter(text) for text in NATIVE + FALLBACK}
-    columns = [column(f, frame).alias(f"c{i}") for i, f in enumerate(filters.values())]
+    columns = [column(frame, f).alias(f"c{i}") for i, f in enumerate(filters.values())]
     found: dict[str, Any] = {"columns": sorted(map(list, frame.select("id", *columns).collect()))}
     for text in (NATIVE[1], FALLBACK[1]):
         found[text] = sorted(r.id for r in where(frame, filters[text], on_error="deliver").collect())
@@ -99,6 +101,7 @@ def run_on_a_cluster(pythons: dict[str, str], bundle: str, environment: str) -> 
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.executor.extraJavaOptions", QUICKLY)
     spark = builder.config("spark.sql.shuffle.partitions", "2").config("spark.task.maxFailures", "1").getOrCreate()
     context = spark.sparkContext
     context.setLogLevel("OFF")
@@ -160,7 +163,7 @@ def alone(*command: str, folder: Path) -> str:
     outside = ("PYSPARK", "PYTHON", "SPARK", "VIRTUAL_ENV")
     environment = {n: v for n, v in os.environ.items() if not n.startswith(outside)}
     home = str(metadata.distribution("pyspark").locate_file("pyspark"))
-    environment |= {"SPARK_HOME": home, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment |= {"SPARK_HOME": home, "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SUBMIT_OPTS": QUICKLY}
     done = subprocess.run(
         command,
         cwd=folder,
@@ -294,7 +297,6 @@ def state(spark: SparkSession) -> dict[str, Any]:
         "functions": [r.function for r in spark.sql("SHOW USER FUNCTIONS").collect()],
         "tables": sorted(t.name for t in spark.catalog.listTables()),
         "database": spark.catalog.currentDatabase(),
-        "cached": context._jsc.getPersistentRDDs().size(),  # type: ignore[union-attr]
         "sent": (list(context._python_includes), str(context._jsc.sc().listFiles())),  # type: ignore[union-attr]
         "python": context.pythonExec,
         "environment": dict(os.environ),
@@ -306,10 +308,16 @@ def state(spark: SparkSession) -> dict[str, Any]:
     }
 
 
+def cached(spark: SparkSession) -> set[int]:
+    """The identities of what is cached. Spark drops what no one holds any more, whenever Java collects it."""
+    return set(spark.sparkContext._jsc.getPersistentRDDs())  # type: ignore[union-attr]
+
+
 def test_a_filter_leaves_the_session_and_the_process_as_they_were(spark: SparkSession) -> None:
-    before = state(spark)
+    before, held = state(spark), cached(spark)
     answers(spark)
     assert before == state(spark)
+    assert cached(spark) <= held
 
 
 @pytest.mark.slow
@@ -358,7 +366,7 @@ def test_a_submitted_job_takes_the_bundle(workers: Workers) -> None:
     python = workers.pythons["compiled"]
     submit = [str(Path(sys.executable).parent / "spark-submit"), "--master", "local-cluster[2,1,1024]"]
     submit += ["--conf", f"spark.pyspark.python={python}", "--conf", "spark.ui.enabled=false"]
-    job = [str(EXAMPLES / "job.py"), str(EXAMPLES / "events" / "orders.jsonl")]
+    job = [str(EXAMPLES / "spark" / "job.py"), str(EXAMPLES / "events" / "orders.jsonl")]
     printed = alone(*submit, "--py-files", str(workers.bundle), *job, folder=workers.folder)
     assert ["o-1008 order/1008", "o-1013 order/1013"] == printed.splitlines()
 

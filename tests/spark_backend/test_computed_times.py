@@ -15,13 +15,15 @@ from spark_settings import set_to
 from tricel.compiler import Source, check_filter, parse
 from tricel.compiler import celtypes as t
 from tricel.compiler.interpreter import CelError, evaluator
-from tricel.compiler.interpreter.values import Duration, Timestamp
 from tricel.compiler.nodes import renumber
-from tricel.spark_backend import column, fan_out, nanos
+from tricel.compiler.values.cel import Duration, Timestamp
+from tricel.spark_backend import column, fan_out
+from tricel.spark_backend.compiled_filter import CompiledFilter, lower_filter
 from tricel.spark_backend.frames import layout_of
-from tricel.spark_backend.lower import Lowering
-from tricel.spark_backend.lowered import CompiledFilter, lower_filter
-from tricel.spark_backend.sql import Sql
+from tricel.spark_backend.sql import Typed, render
+from tricel.spark_backend.sql import column as sql_column
+from tricel.spark_backend.sql.handlers import timestamps
+from tricel.spark_backend.sql.lower import Lowering
 
 from tricel import compile_filter
 
@@ -169,9 +171,9 @@ def random_spans(random: Random, count: int) -> Iterator[str]:
 
 
 RANDOM = Random(20)
-FAMILIES: dict[str, tuple[Callable[..., Sql], tuple[str, ...]]] = {
-    "timestamp": (nanos.time, (*TIMES, *random_times(RANDOM, 400))),
-    "duration": (nanos.span, (*SPANS, *random_spans(RANDOM, 400))),
+FAMILIES: dict[str, tuple[Callable[..., Typed], tuple[str, ...]]] = {
+    "timestamp": (timestamps.time, (*TIMES, *random_times(RANDOM, 400))),
+    "duration": (timestamps.span, (*SPANS, *random_spans(RANDOM, 400))),
 }
 
 
@@ -199,8 +201,8 @@ def lowering(frame: DataFrame) -> Lowering:
 def test_spark_reads_what_the_evaluator_reads(spark: SparkSession, function: str) -> None:
     read, texts = FAMILIES[function]
     frame = spark.createDataFrame([*enumerate(texts), (len(texts), None)], "i INT, x STRING")
-    sql = read(lowering(frame), Sql("x", t.STRING, cheap=True))
-    found = {row["i"]: row["n"] for row in frame.selectExpr("i", f"{sql.text} AS n").collect()}
+    sql = read(lowering(frame), Typed(sql_column("x"), t.STRING))
+    found = {row["i"]: row["n"] for row in frame.selectExpr("i", f"{render(sql.sql)} AS n").collect()}
     assert found.pop(len(texts)) is None
     wanted = {i: expected(function, x) for i, x in enumerate(texts)}
     assert len(texts) / 2 < sum(n is not None for n in wanted.values())
@@ -224,9 +226,9 @@ def test_long_texts_are_read_in_linear_time(spark: SparkSession, function: str) 
     """What took the square of their length would take hours."""
     read, _ = FAMILIES[function]
     frame = spark.createDataFrame([*enumerate(HOSTILE)], "i INT, x STRING")
-    sql = read(lowering(frame), Sql("x", t.STRING, cheap=True))
+    sql = read(lowering(frame), Typed(sql_column("x"), t.STRING))
     began = time.monotonic()
-    found = [row["n"] for row in frame.selectExpr("i", f"{sql.text} AS n").orderBy("i").collect()]
+    found = [row["n"] for row in frame.selectExpr("i", f"{render(sql.sql)} AS n").orderBy("i").collect()]
     assert time.monotonic() - began < 60
     assert [expected(function, x) for x in HOSTILE] == [n if n is None else int(n) for n in found]
 
@@ -248,7 +250,7 @@ def test_the_time_of_an_event_in_a_text_column(spark: SparkSession) -> None:
     named = [compile_filter(with_a_name(text)).checked for text in OF_THE_EVENT]
     apart = [lower_filter(checked, layout_of(frame), simplify=False) for checked in named]
     assert all(f.residual for f in apart)
-    columns = [column(f, frame).alias(f"c{i}") for i, f in enumerate((*filters, *apart))]
+    columns = [column(frame, f).alias(f"c{i}") for i, f in enumerate((*filters, *apart))]
     rows = [list(row)[1:] for row in frame.select("row", *columns).orderBy("row").collect()]
     for i, text in enumerate(OF_THE_EVENT):
         wanted = [event_outcome(text, time_) for time_ in texts]
@@ -291,7 +293,7 @@ def test_many_filters_over_times_give_the_pairs_of_each_alone(spark: SparkSessio
         *(f"math.round(data.n / {k}.0) == 1.0" for k in range(9)),
     ]
     triggers = [Named(text, compiled(text, frame)) for text in written]
-    alone = frame.select("row", *(column(f.compiled, frame) for f in triggers)).collect()
+    alone = frame.select("row", *(column(frame, f.compiled) for f in triggers)).collect()
     expected = sorted((r[0], f.id) for r in alone for f, value in zip(triggers, r[1:], strict=True) if value)
     assert sorted(map(tuple, fan_out(frame, triggers).select("row", "trigger").collect())) == expected
     assert len(expected) > len(written)

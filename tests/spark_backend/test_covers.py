@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 from filter_sets import Named
 from tricel.compiler import CLOUD_EVENT, check_filter
-from tricel.spark_backend.fanout.explain import explain
-from tricel.spark_backend.fanout.names import names_beside
-from tricel.spark_backend.fanout.plan import MAX_LENGTHS, MAX_PROBES, Plan, plan
-from tricel.spark_backend.fanout.shapes import Member, Shapes
-from tricel.spark_backend.fanout.skeletons import skeleton
-from tricel.spark_backend.layout import DEFAULT
-from tricel.spark_backend.lowered import CompiledFilter, lower_filter
+from tricel.compiler.environments.attributes import record_of
+from tricel.spark_backend.compiled_filter import CompiledFilter, lower_filter
+from tricel.spark_backend.fanout.planning.explain import explain
+from tricel.spark_backend.fanout.planning.plan import MAX_LENGTHS, MAX_PROBES, Plan, plan
+from tricel.spark_backend.fanout.planning.shapes import Member, Shapes
+from tricel.spark_backend.fanout.planning.skeletons import skeleton
+from tricel.spark_backend.sql import render
+from tricel.spark_backend.sql.layout import DEFAULT
+from tricel.spark_backend.sql.names import names_beside
 
 NAMES = names_beside(())
 
@@ -23,7 +25,7 @@ def compiled(text: str) -> CompiledFilter:
 
 
 def key(text: str) -> str:
-    return "&".join(p.key for p in skeleton(compiled(text).checked.checked.expr))
+    return "&".join(p.key for p in skeleton(compiled(text).checked.checked.expr, record_of(CLOUD_EVENT)))
 
 
 def members(*texts: str) -> list[Member]:
@@ -256,5 +258,5 @@ def test_the_plan_says_what_it_chose() -> None:
 
 
 def test_names_avoid_columns() -> None:
-    assert "tricel_s0" == names_beside({"type"}).parameter("s", 0)
-    assert "tricel__s0" == names_beside({"type", "tricel_s0"}).parameter("s", 0)
+    assert "`tricel_s0`" == render(names_beside({"type"}).parameter("s", 0))
+    assert "`tricel__s0`" == render(names_beside({"type", "tricel_s0"}).parameter("s", 0))

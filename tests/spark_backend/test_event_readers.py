@@ -15,12 +15,12 @@ pytest.importorskip("pyspark")
 from event_lines import CASES, deep, event
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.types import VariantVal
-from tricel.spark_backend.envelope import Event, Malformed, is_blank, read_event, time_text
-from tricel.spark_backend.events import read_events
+from tricel.compiler.values.cloudevents import Event, Malformed, is_blank, read_event, time_text
+from tricel.compiler.values.json_values import plain, read_json
+from tricel.compiler.values.malformed import OPTIONAL, REQUIRED
+from tricel.compiler.values.variants import decoded
+from tricel.spark_backend.events.readers import read_events
 from tricel.spark_backend.frames import takes_unpaired_surrogates
-from tricel.spark_backend.jsonvalues import plain, read_json
-from tricel.spark_backend.malformed import OPTIONAL, REQUIRED
-from tricel.spark_backend.variants import decoded
 
 pytestmark = pytest.mark.spark
 

@@ -16,10 +16,10 @@ pytest.importorskip("pyspark")
 from conftest import REPOSITORY, conformance, real_events
 from event_lines import CASES, deep, event
 from tricel.compiler.diagnostics import Diagnostic
-from tricel.spark_backend import malformed as ev
-from tricel.spark_backend.events import read_events
+from tricel.compiler.values import malformed as ev
+from tricel.compiler.values.malformed import REASONS
+from tricel.spark_backend.events.readers import read_events
 from tricel.spark_backend.failure import RunError
-from tricel.spark_backend.malformed import REASONS
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession

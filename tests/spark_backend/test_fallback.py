@@ -13,12 +13,12 @@ from pyspark.sql import functions as F
 from tricel.compiler import Source, parse
 from tricel.compiler.celtypes import DYN
 from tricel.spark_backend import column, where
-from tricel.spark_backend.activation import Form, Input, Job, Reader, Runner
-from tricel.spark_backend.columns import with_outcomes
+from tricel.spark_backend.compiled_filter import CompiledFilter, lower_filter
+from tricel.spark_backend.dataframes import with_outcomes
 from tricel.spark_backend.engines import ENGINES, Program, Refusal, prepare
-from tricel.spark_backend.fallback import Columns, each_row
+from tricel.spark_backend.fallback.activation import Form, Input, Job, Reader, Runner
+from tricel.spark_backend.fallback.evaluation import Columns, each_row
 from tricel.spark_backend.frames import layout_of
-from tricel.spark_backend.lowered import CompiledFilter, lower_filter
 
 from tricel import CompileError, compile_filter
 
@@ -121,7 +121,7 @@ def test_an_optional_selection_reads_an_extension_as_json(spark: SparkSession) -
     text = "ce.tier.?x.orValue(1.0) != 2.0"
     native, fallback = compile_filter(text), as_fallback(text, frame, simplify=False)
     assert not native.residual
-    found = sorted(frame.select("id", column(native, frame), column(fallback, frame)).collect())
+    found = sorted(frame.select("id", column(frame, native), column(frame, fallback)).collect())
     assert [(x, x) for x in (False, True, True, None, None, None)] == [(row[1], row[2]) for row in found]
 
 
@@ -149,9 +149,9 @@ def test_typed_columns_travel_whole_or_not_at_all(
     frame = spark.sql(f"SELECT '1' AS id, named_struct('n', {sql}) AS data")
     if isinstance(expected, str):
         with pytest.raises(CompileError, match=expected):
-            column(compile_filter(text), frame)
+            column(frame, compile_filter(text))
     else:
-        assert expected is frame.select(column(as_fallback(text, frame), frame)).collect()[0][0]
+        assert expected is frame.select(column(frame, as_fallback(text, frame))).collect()[0][0]
 
 
 AB: list[bool | None] = [False, True, False, False]
@@ -161,7 +161,7 @@ AB: list[bool | None] = [False, True, False, False]
 def test_outcomes(spark: SparkSession) -> None:
     frame = spark.createDataFrame(ROWS, SCHEMA).repartition(3)
     filters = [as_fallback(text, frame) for text, _ in CASES]
-    found = sorted(frame.select("id", *(column(f, frame).alias(f"c{i}") for i, f in enumerate(filters))).collect())
+    found = sorted(frame.select("id", *(column(frame, f).alias(f"c{i}") for i, f in enumerate(filters))).collect())
     wrong = [
         (text, e, [r[i + 1] for r in found]) for i, (text, e) in enumerate(CASES) if [r[i + 1] for r in found] != e
     ]
@@ -237,7 +237,7 @@ def test_every_engine_gives_the_same_outcomes_where_it_may(spark: SparkSession) 
     frame = spark.createDataFrame(ROWS, SCHEMA)
     text = 'ce.type.matches("^(a|aa)+$") && has(ce.tier)'
     for engine in ENGINES:
-        found = frame.select(column(as_fallback(text, frame, engine), frame)).collect()
+        found = frame.select(column(frame, as_fallback(text, frame, engine))).collect()
         assert [True, False, False, False] == [r[0] for r in found], engine
 
 
@@ -405,8 +405,8 @@ def test_an_empty_batch_has_no_outcomes() -> None:
 
 @pytest.mark.parametrize(("value", "expected"), [('{"a": "x\\u0000y"}', False), ('{"a": "x"}', True)])
 def test_what_is_in_the_json_of_an_attribute_may_not_fit_the_engine(value: str, expected: bool) -> None:
-    job = Job((program_of('ce.e.a == "x"'),), frozenset({"e"}))
-    read = Reader((Input(Form.TEXT, "e", "", attribute=True),), attributes=True)
+    job = Job((program_of('ce.e.a == "x"'),), frozenset({"e"}), "ce")
+    read = Reader((Input(Form.TEXT, "e", None, attribute=True),), record="ce")
     assert [expected] * 40 == Runner(job).each(*read.each([[value] * 40], 40))
 
 
@@ -416,7 +416,7 @@ def test_payloads_are_read_as_deep_as_spark_reads_them(levels: int) -> None:
     nested = null
     for _ in range(levels):
         nested = bytes([3 | 3 << 2, 1]) + struct.pack("<II", 0, len(nested)) + nested
-    texts, variants = (Reader((Input(form, "data", ""),), attributes=False) for form in (Form.JSON, Form.VARIANT))
+    texts, variants = (Reader((Input(form, "data", None),), record="") for form in (Form.JSON, Form.VARIANT))
     (found,), _ = texts.each([["[" * levels + "null" + "]" * levels]], 1)
     (again,), _ = variants.each([[(nested, metadata)]], 1)
     for given in (found, again):
@@ -454,7 +454,7 @@ def test_a_value_that_cannot_be_read_errs_where_it_is_used_and_nowhere_else(spar
         "absent": compile_filter('!has(ce.x) && ce.subject.matches("^(a|aa)+$")'),
     }
     alone = {
-        name: [r[0] for r in frame.orderBy("id").select(column(f, frame)).collect()] for name, f in filters.items()
+        name: [r[0] for r in frame.orderBy("id").select(column(frame, f)).collect()] for name, f in filters.items()
     }
     assert [True] * 4 == alone["one"]
     assert [None, True, None, True] == alone["all"]

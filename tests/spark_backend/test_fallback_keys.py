@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
-from tricel.spark_backend.activation import Form
-from tricel.spark_backend.columns import with_outcomes
+from tricel.compiler.values.json_values import plain, read_json
+from tricel.spark_backend.compiled_filter import CompiledFilter, lower_filter
+from tricel.spark_backend.dataframes import with_outcomes
 from tricel.spark_backend.engines import OWN_ENGINE, Program
+from tricel.spark_backend.fallback.activation import Form
+from tricel.spark_backend.fallback.jobs import residual_of
 from tricel.spark_backend.frames import layout_of
-from tricel.spark_backend.jobs import residual_of
-from tricel.spark_backend.jsonvalues import plain, read_json
-from tricel.spark_backend.lowered import CompiledFilter, lower_filter
 
 from tricel import compile_filter
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,14 +15,19 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from tricel.compiler import CLOUD_EVENT, check_filter, errors
+from tricel.compiler.analysis.covers import Covers
+from tricel.compiler.nodes import Call
 from tricel.spark_backend import column
 from tricel.spark_backend import frames as session_frames
-from tricel.spark_backend.errored import with_failures
-from tricel.spark_backend.fanout import choice, fan_out
-from tricel.spark_backend.fanout.names import names_beside
-from tricel.spark_backend.fanout.plan import plan
+from tricel.spark_backend.compiled_filter import lower_filter
+from tricel.spark_backend.fallback import hoist, jobs
+from tricel.spark_backend.fanout import fan_out
+from tricel.spark_backend.fanout.planning import choice
+from tricel.spark_backend.fanout.planning.plan import plan
+from tricel.spark_backend.fanout.planning.shapes import Shapes
 from tricel.spark_backend.frames import layout_of
-from tricel.spark_backend.lowered import lower_filter
+from tricel.spark_backend.run.explain_errors import with_failures
+from tricel.spark_backend.sql.names import names_beside
 
 pytestmark = pytest.mark.spark
 
@@ -211,6 +217,14 @@ def _data(r: random.Random) -> str:
     )
 
 
+def _pattern(r: random.Random) -> str:
+    name, values = _attribute(r)
+    one, other = (re.escape(_value(r, values)) for _ in range(2))
+    forms = ("{0}|{1}", "^({0}|{1})", "({0}|{1})$", "^(?:{0}|{1})$", "(?i){0}", "[{2}x]", "^\\\\s|{0}", "a|b|{1}")
+    pattern = r.choice(forms).format(one.replace("\\", "\\\\"), other.replace("\\", "\\\\"), "ab")
+    return f'ce.{name}.matches("{pattern}")' if "\0" not in pattern else "true"
+
+
 def _other(r: random.Random) -> str:
     return r.choice(
         [
@@ -233,7 +247,7 @@ def _other(r: random.Random) -> str:
     )
 
 
-ATOMS = (_equality, _equality, _affix, _membership, _data, _data, _other)
+ATOMS = (_equality, _equality, _affix, _membership, _data, _data, _pattern, _other)
 
 
 def dialect(r: random.Random) -> dict[str, Any]:
@@ -272,7 +286,7 @@ def compiled(given: list[tuple[str, Any]], frame: DataFrame) -> list[Named]:
             assert errors(diagnostics)
             continue
         try:
-            column(whole := lower_filter(checked), frame)
+            column(frame, whole := lower_filter(checked))
         except ValueError:
             continue
         found.append(Named(id_, whole))
@@ -284,7 +298,7 @@ def alone(frame: DataFrame, triggers: Sequence[Named]) -> Counter[tuple[int, str
     found: Counter[tuple[int, str, str]] = Counter()
     for start in range(0, len(triggers), CHUNK):
         chunk = triggers[start : start + CHUNK]
-        for row in frame.select("row", *(column(t.compiled, frame) for t in chunk)).collect():
+        for row in frame.select("row", *(column(frame, t.compiled) for t in chunk)).collect():
             for t, value in zip(chunk, row[1:], strict=True):
                 if value is not False:
                     found[row[0], t.id, "errored" if value is None else "delivered"] += 1
@@ -319,6 +333,46 @@ def test_random_sets_give_the_pairs_of_each_filter_alone(frames: dict[str, DataF
     triggers = compiled(random_triggers(36, seed), frames[layout])
     assert len(triggers) > 20
     check_same(frames[layout], triggers)
+
+
+def test_an_empty_constant_is_no_other_constant(frames: dict[str, DataFrame]) -> None:
+    """Filters that differ in constants alone share their SQL, which must not take any for a text that is not empty."""
+    texts = ("", "a", "com.")
+    written = [
+        *(f'ce.type.replace("{old}", "-") == "{new}"' for old in texts for new in ("-a-", "-", "", "-b")),
+        *(f'ce.type.replace("{old}", "xy", 1) == "xya"' for old in texts),
+        *(f'ce.type.split("{by}").size() == {n}' for by in texts for n in (0, 1, 2, 4)),
+        *(f'ce.type.split("{by}").join("{by}") == "a"' for by in texts),
+        *(f'ce.type.indexOf("{part}") == 0 || ce.type.lastIndexOf("{part}") == 1' for part in texts),
+        *(f'ce.type.contains("{part}") && "{part}" in ["", ce.type]' for part in texts),
+    ]
+    check_same(frames["JSON text"], [with_id(text, f"t{i}") for i, text in enumerate(written)])
+
+
+def test_faults_of_fan_out_change_no_pair(frames: dict[str, DataFrame], monkeypatch: pytest.MonkeyPatch) -> None:
+    triggers = compiled(random_triggers(24, 5), frames["JSON text"])
+    shape, keys, taken = Shapes._member, Covers.of_conjuncts, hoist.hoist
+
+    def member(self: Shapes, id_: str, filter_: Any) -> Any:
+        if int(id_[-1]) % 2:
+            raise IndexError
+        return shape(self, id_, filter_)
+
+    def of_conjuncts(self: Covers, conjuncts: Any, *rest: Any) -> Any:
+        if len(conjuncts) > 1:
+            raise IndexError
+        return keys(self, conjuncts, *rest)
+
+    def hoisted(e: Any, *rest: Any) -> Any:
+        if isinstance(e, Call):
+            raise IndexError
+        return taken(e, *rest)
+
+    monkeypatch.delenv("TRICEL_FAULTS")
+    monkeypatch.setattr(Shapes, "_member", member)
+    monkeypatch.setattr(Covers, "of_conjuncts", of_conjuncts)
+    monkeypatch.setattr(jobs, "hoist", hoisted)
+    check_same(frames["JSON text"], triggers)
 
 
 @pytest.mark.parametrize("count", [0, 1, 2])

@@ -9,9 +9,10 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from tricel.spark_backend import files
 from tricel.spark_backend.failure import RunError
-from tricel.spark_backend.files import find_inputs, is_little
+from tricel.spark_backend.run.streaming.sources import Files
+from tricel.spark_backend.storage import files
+from tricel.spark_backend.storage.files import find_inputs, is_little, sort_inputs
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -84,3 +85,46 @@ def test_files_are_listed_as_a_query_lists_them(
 def test_files_without_a_byte_are_nothing_to_read(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(RunError, match="no events to read"):
         find_inputs(spark, [sparse(tmp_path / "empty.jsonl", 0)])
+
+
+@pytest.mark.spark
+def test_links_lead_to_each_file_once(spark: SparkSession, tmp_path: Path) -> None:
+    events, other = tmp_path / "events", tmp_path / "other"
+    (events / "deep").mkdir(parents=True)
+    other.mkdir()
+    for path in (events / "a.jsonl", events / "deep" / "b.jsonl", other / "c.jsonl", other / "data.bin"):
+        path.write_text("{}")
+    (events / "loop").symlink_to(events)
+    (events / "deep" / "up").symlink_to("..")
+    (events / "outside").symlink_to(other)
+    (other / "back").symlink_to(events)
+    (events / "named.jsonl").symlink_to(other / "data.bin")
+    expected = ["a.jsonl", "deep/b.jsonl", "named.jsonl", "outside/c.jsonl"]
+    found = find_inputs(spark, [events])
+    assert [f"file:{events}/{name}" for name in expected] == sorted(found.lines)
+    (told,) = (d for d in found.warnings if d.code == "TRI610")
+    assert "3 links lead to what is read already: 'up', 'loop', 'back'" == told.message
+    assert find_inputs(spark, [events / "loop"]).lines == found.lines
+    with pytest.raises(RunError, match=r"links lead round in circles: '.*/loop', '.*/up'"):
+        Files(str(events)).rows(spark)
+
+
+def test_a_file_of_a_batch_that_has_its_turn_by_itself(tmp_path: Path) -> None:
+    """Spark's stream may put the ways to one file into different batches."""
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "..data").mkdir()
+    for name in ("a.jsonl", "b.bin", "..data/c.jsonl"):
+        (tmp_path / name).write_text("{}")
+    (tmp_path / "deep" / "loop").symlink_to(tmp_path)
+    (tmp_path / "b.jsonl").symlink_to(tmp_path / "b.bin")
+    (tmp_path / "c.jsonl").symlink_to("..data/c.jsonl")
+    for name, read in {
+        "a.jsonl": True,
+        "deep/loop/a.jsonl": False,
+        "deep/loop/deep/loop/a.jsonl": False,
+        "b.jsonl": True,
+        "c.jsonl": True,
+    }.items():
+        found = sort_inputs([f"file:{tmp_path}/{name}"], top=str(tmp_path))
+        assert (read, () if read else (f"{tmp_path}/deep/loop",)) == (bool(found.lines), found.links), name
+    assert ("s3a://x/a.jsonl",) == sort_inputs(["s3a://x/a.jsonl"], top=str(tmp_path)).lines

@@ -6,7 +6,7 @@ import pytest
 from conftest import real_events
 from pyspark.sql import DataFrame, SparkSession
 from tricel.spark_backend import where
-from tricel.spark_backend.events import read_events
+from tricel.spark_backend.events.readers import read_events
 
 from tricel import compile_filter
 

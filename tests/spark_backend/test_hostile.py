@@ -8,9 +8,10 @@ import sys
 
 import pytest
 from pyspark.sql import SparkSession
+from samples import sample
 from spark_settings import set_to
 from tricel.spark_backend import column, where
-from tricel.spark_backend.layout import LayoutError
+from tricel.spark_backend.sql.layout import LayoutError
 
 from tricel import compile_filter
 
@@ -58,7 +59,7 @@ def test_any_text_is_matched_as_itself(spark: SparkSession, escaped: str) -> Non
         for i, text in enumerate(TEXTS):
             quoted = json.dumps(text, ensure_ascii=False)
             for j, cel in enumerate((f"ce.type == {quoted}", f"data.k == {quoted}", f"data[{quoted}] == 1")):
-                columns.append(column(compile_filter(cel), frame).alias(f"c{i}_{j}"))
+                columns.append(column(frame, compile_filter(cel)).alias(f"c{i}_{j}"))
         found = sorted(frame.select("id", *columns).collect(), key=lambda row: int(row["id"]))
     wrong = []
     for row in found:
@@ -91,7 +92,7 @@ def test_sql_grows_with_the_tree(spark: SparkSession, depth: int) -> None:
     assert len(compiled.sql) < 2_000 + 200 * depth
     frame = spark.createDataFrame([('{"a": true}',), ('{"a": 1}',)], "data STRING")
     if compiled.native_sql:
-        assert [True, None] == [r[0] for r in frame.select(column(compiled, frame)).collect()]
+        assert [True, None] == [r[0] for r in frame.select(column(frame, compiled)).collect()]
 
 
 def test_what_the_official_engine_cannot_parse_is_evaluated_all_the_same(spark: SparkSession) -> None:
@@ -103,7 +104,7 @@ def test_what_the_official_engine_cannot_parse_is_evaluated_all_the_same(spark: 
     rows = [("1", "aa", '{"a": true}'), ("2", "b", '{"a": true}'), ("3", "aa", "{}")]
     frame = spark.createDataFrame(rows, "id STRING, type STRING, data STRING")
     assert [("1", False), ("2", True), ("3", None)] == [
-        tuple(r) for r in frame.select("id", column(compile_filter(text), frame)).sort("id").collect()
+        tuple(r) for r in frame.select("id", column(frame, compile_filter(text))).sort("id").collect()
     ]
 
 
@@ -120,19 +121,20 @@ from pyspark.sql import SparkSession
 from tricel.spark_backend import column
 from tricel import compile_filter
 spark = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").getOrCreate()
-spark.sparkContext.setLogLevel("OFF")
+spark.sparkContext.setLogLevel("ERROR")  # which tells why a JVM ends
 documents = [(n, '{"x":' + "[" * n + "1" + "]" * n + ',"y":1}') for n in range(1, 1001, 9)]
 documents += [(n, '{"x":' + '{"x":' * n + "1" + "}" * n + ',"y":1}') for n in range(1, 1001, 9)]
 frame = spark.createDataFrame(documents, "n INT, data STRING").repartition(4)
 filters = ["data.y == 1", "data.x == 1", "data.x > 1.0", "data.x.exists(i, i == 1)", "size(data.x) == 1", "has(data.x.x)"]
-columns = [column(compile_filter(f), frame).alias(f"c{i}") for i, f in enumerate(filters)]
+columns = [column(frame, compile_filter(f)).alias(f"c{i}") for i, f in enumerate(filters)]
 rows = frame.select("n", *columns).collect()
 print("RIGHT", all(r["c0"] is True for r in rows if r["n"] < 900), len(rows))
 """
 
 
-@pytest.mark.parametrize("_attempt", range(2))
+@pytest.mark.sampled
+@pytest.mark.parametrize("_attempt", sample(range(2), 2))
 def test_deep_payloads_do_not_end_the_jvm(_attempt: int) -> None:
     """In JVMs of their own: the crash that a careless guard causes is intermittent."""
     done = subprocess.run([sys.executable, "-c", _DEEP], capture_output=True, text=True, timeout=240)
-    assert "RIGHT True 224" in done.stdout, done.stderr[-2000:]
+    assert "RIGHT True 224" in done.stdout, done.stderr[:4000] + done.stderr[-1000:]

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 from spark_settings import set_to
 from tricel.compiler import cloud_event
 from tricel.compiler.interpreter import CelError, evaluator
-from tricel.spark_backend.columns import with_outcomes
-from tricel.spark_backend.layout import recognise
-from tricel.spark_backend.lowered import lower_filter
+from tricel.spark_backend.compiled_filter import lower_filter
+from tricel.spark_backend.dataframes import with_outcomes
+from tricel.spark_backend.sql.layout import recognise
 
 from tricel import CompiledFilter, Limits, compile_filter
 

@@ -12,8 +12,8 @@ from spark_settings import set_to
 from tricel.compiler import check_filter
 from tricel.compiler.interpreter import CelError, evaluator
 from tricel.spark_backend import column
+from tricel.spark_backend.compiled_filter import CompiledFilter, lower_filter
 from tricel.spark_backend.frames import layout_of
-from tricel.spark_backend.lowered import CompiledFilter, lower_filter
 
 pytestmark = pytest.mark.spark
 
@@ -70,7 +70,7 @@ def test_macros_mean_on_spark_what_they_mean_to_the_evaluator(
     given: list[tuple[bool | None, ...]] = []
     with set_to(spark, {"spark.sql.ansi.enabled": ansi, "spark.sql.codegen.wholeStage": codegen}):
         for start in range(0, len(filters), PER_QUERY):
-            columns = [column(f, frame) for f in filters[start : start + PER_QUERY]]
+            columns = [column(frame, f) for f in filters[start : start + PER_QUERY]]
             rows = sorted(frame.select("row", *columns).collect(), key=lambda r: r[0])
             given += list(zip(*(tuple(row)[1:] for row in rows), strict=True))
     wrong = [

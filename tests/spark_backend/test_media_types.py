@@ -34,7 +34,7 @@ def test_media_types(spark: SparkSession) -> None:
     rows = [(i, media, '{"a": 1}') for i, (media, _) in enumerate(MEDIA_TYPES)]
     frame = spark.createDataFrame(rows, "row INT, datacontenttype STRING, data STRING")
     as_json, as_text = compile_filter("data.a == 1"), compile_filter('data == "{\\"a\\": 1}"')
-    found = sorted(frame.select("row", column(as_json, frame).alias("j"), column(as_text, frame).alias("t")).collect())
+    found = sorted(frame.select("row", column(frame, as_json).alias("j"), column(frame, as_text).alias("t")).collect())
     wrong = [
         (media, row["j"], row["t"])
         for (media, json), row in zip(MEDIA_TYPES, found, strict=True)

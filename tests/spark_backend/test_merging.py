@@ -61,7 +61,7 @@ def test_orders_are_told_apart(spark: SparkSession, compared: str, together: boo
     if together:
         texts = [f"{a} || {b}" for a, b in pairwise(texts)]
     frame = spark.createDataFrame([(i, row) for i, row in enumerate(ROWS)], SCHEMA).coalesce(1)
-    columns = [column(compile_filter(text), frame).alias(f"c{i}") for i, text in enumerate(texts)]
+    columns = [column(frame, compile_filter(text)).alias(f"c{i}") for i, text in enumerate(texts)]
     found = sorted(frame.select("row", *columns).collect())
     wrong = [
         (text, row, r[i + 1])

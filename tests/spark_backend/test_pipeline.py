@@ -9,22 +9,23 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import pytest
 from filter_sets import Trigger
 
 pytest.importorskip("pyspark")
 
-from tricel.spark_backend import delivery
-from tricel.spark_backend.events import find_events, read_events
-from tricel.spark_backend.failure import RunError
-from tricel.spark_backend.malformed import CORRUPT, DAMAGED_TABLE, NO_EVENTS, UNFIT_TABLE
-from tricel.spark_backend.pipeline import ErrorCount, RunReport, TriggerCounts, dry_run, refuse_errors, run
-from tricel.spark_backend.session import java_version
+from tricel.compiler.values.malformed import CORRUPT, DAMAGED_TABLE, NO_EVENTS, UNFIT_TABLE
+from tricel.spark_backend.events.readers import find_events, read_events
+from tricel.spark_backend.failure import RunError, TricelWarning
+from tricel.spark_backend.run import delivery
+from tricel.spark_backend.run.pipeline import ErrorCount, RunReport, TriggerCounts, dry_run, refuse_errors, run
+from tricel.spark_backend.run.session import java_version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-    from tricel.spark_backend.progress import Progress
+    from tricel.spark_backend.run.progress import Progress
 
 CORE = '"specversion":"1.0","source":"s"'
 EVENTS = [
@@ -126,6 +127,103 @@ def test_parquet_holds_data_as_text(spark: SparkSession, events: DataFrame, tmp_
     assert [{}, {}, {"region": "eu"}] == [r["extensions"] for r in rows]
 
 
+EVENT_COLUMNS = [
+    *("id", "source", "specversion", "type", "subject", "datacontenttype", "dataschema", "time", "extensions"),
+    *("data", "data_base64", "file"),
+]
+TOLD = ["event", "error", "subexpression"]
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("on_error", ["drop", "deliver"])
+@pytest.mark.parametrize("partition", ["trigger", "none"])
+@pytest.mark.parametrize("with_event", [False, True])
+def test_errored_files_alone_tell_the_error_and_the_text(
+    spark: SparkSession, events: DataFrame, tmp_path: Path, with_event: bool, partition: str, on_error: str
+) -> None:
+    """Unless it is asked for, and then deliveries of events that erred tell why, too."""
+    out = tmp_path / "out"
+    report = run(spark, TRIGGERS, events, str(out), on_error=on_error, partition=partition, with_event=with_event)
+    assert OUTCOMES == counts(report)
+    assert (ErrorCount("x: 100% {é}", "no such key: 'subject'", "ce.subject", 1),) == report.errors
+    import pyarrow.parquet as pq
+
+    for name, more in (("delivered", TOLD if with_event else []), ("errors", TOLD)):
+        for file in (out / name).rglob("part-*.parquet"):
+            expected = {*EVENT_COLUMNS, *more, *(["trigger"] if partition == "none" else [])}
+            assert expected == set(pq.read_schema(file).names)
+    (erred,) = spark.read.parquet(str(out / "errors")).collect()
+    told = (EVENTS[0], "no such key: 'subject'", "ce.subject")
+    assert told == tuple(erred[name] for name in TOLD)
+    again = spark.read.parquet(str(out / "delivered")).where("id = '1' AND trigger LIKE 'x%'").collect()
+    assert (on_error == "deliver") == bool(again)
+    for row in again:
+        assert [erred[name] for name in EVENT_COLUMNS] == [row[name] for name in EVENT_COLUMNS]
+        assert erred["file"].endswith("/in/events.jsonl")
+        assert not with_event or told == tuple(row[name] for name in TOLD)
+
+
+@pytest.mark.spark
+def test_a_column_of_the_events_is_delivered_whatever_its_name(spark: SparkSession, tmp_path: Path) -> None:
+    """`event` is left out where it is a copy, and `file` keeps the bytes that it has, in errored files, too."""
+    head, both = (
+        "SELECT '1' AS id, 's' AS source, 'a' AS type",
+        [Trigger("a", "ce.type == 'a'"), Trigger("x", "ce.subject == 'x'")],
+    )
+    own = f"{head}, CAST(NULL AS STRING) AS subject, 'own' AS event, CAST(X'FF41' AS STRING) AS file"
+    for name, sql, event in (
+        ("own", own, "own"),
+        ("capital", f"{head}, CAST(NULL AS STRING) AS subject, 'own' AS Event", None),
+    ):
+        out = str(tmp_path / name)
+        report = run(spark, both, spark.sql(sql), out)
+        assert [("a", 1, 0, 0), ("x", 0, 0, 1)] == counts(report)
+        for folder in ("delivered", "errors"):
+            (row,) = spark.read.parquet(f"{out}/{folder}").selectExpr("event", "hex(file)").collect()
+            if event:
+                assert (event, "FF41") == tuple(row)
+            else:
+                assert "own" == json.loads(row[0])["Event"]
+    read_events(spark, _lines(tmp_path / "lines.jsonl")).write.parquet(str(tmp_path / "saved"))
+    run(spark, both, spark.read.parquet(str(tmp_path / "saved")), str(tmp_path / "again"))
+    assert "event" not in spark.read.parquet(str(tmp_path / "again" / "delivered")).columns
+
+
+def _lines(path: Path) -> Path:
+    path.write_text("\n".join(EVENTS))
+    return path
+
+
+@pytest.mark.spark
+def test_json_lines_of_deliveries_tell_no_error(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    run(spark, TRIGGERS, events, str(out), on_error="deliver", partition="none", format="jsonl")
+    for name, more in (("delivered", set()), ("errors", {"error", "subexpression"})):
+        lines = [json.loads(line) for f in (out / name).glob("part-*") for line in f.read_text().splitlines()]
+        assert [{"trigger", "id", "source", "type", "event"} | more] * len(lines) == [set(line) for line in lines]
+    with pytest.raises(ValueError, match="JSON Lines hold the event as it came"):
+        run(spark, TRIGGERS, events, str(out), format="jsonl", with_event=True)
+
+
+@pytest.mark.spark
+def test_deliveries_are_events_and_those_with_errors_are_refused(
+    spark: SparkSession, events: DataFrame, tmp_path: Path
+) -> None:
+    """Files of both layouts in one folder are not read as the one or the other."""
+    yes, both = [Trigger("yes", "true")], tmp_path / "both"
+    both.mkdir()
+    for name, with_event in (("new", False), ("old", True)):
+        run(spark, yes, events, str(tmp_path / name), with_event=with_event)
+        for file in (tmp_path / name / "delivered").rglob("part-*.parquet"):
+            file.rename(both / f"{name}-{file.name}")
+    with pytest.raises(RunError, match="the events have a column 'error'"):
+        run(spark, yes, find_events(spark, both), str(tmp_path / "out"))
+    apart = run(spark, yes, replace(find_events(spark, both), apart=True), str(tmp_path / "out"))
+    old = len(list(both.glob("old-*")))
+    assert (3, old, ((UNFIT_TABLE, old),)) == (apart.evaluated, apart.malformed, apart.reasons)
+    assert 3 == run(spark, yes, find_events(spark, str(both / "new-*")), str(tmp_path / "again")).evaluated
+
+
 @pytest.mark.spark
 def test_json_lines_are_the_events_as_they_came(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     pretty = tmp_path / "pretty.json"
@@ -188,7 +286,8 @@ def test_a_directory_does_not_take_a_column_of_the_events(spark: SparkSession, t
     assert ["mine"] == [row[0] for row in kept]
     table(folder / "b.parquet", 10)
     apart = replace(find_events(spark, folder), apart=True)
-    report = run(spark, [trigger], apart, str(tmp_path / "apart"), partition="subscriber")
+    with pytest.warns(TricelWarning, match=f"no column '{column}'"):  # the table that is left has none
+        report = run(spark, [trigger], apart, str(tmp_path / "apart"), partition="subscriber")
     assert (11, 1, ((UNFIT_TABLE, 1),)) == (report.read, report.malformed, report.reasons)
     # A line is the event as it came, whatever the directory is called.
     lines = run(
@@ -207,14 +306,33 @@ def test_one_table_of_many_triggers_is_in_few_files(spark: SparkSession, events:
     assert {t.id for t in many} == set(delivered(spark, tmp_path / "out"))
 
 
+LONG = f"{'n' * 60}/{'t' * 190}"
+ODD_IDS = [LONG + "1", LONG + "2", "é" * 60, "", "__HIVE_DEFAULT_PARTITION__", "a._COPYING_", "plain", f"a~{'0' * 32}"]
+
+
 @pytest.mark.spark
-@pytest.mark.parametrize("destination", ["", "http://" + "long" * 70])
-def test_a_subscriber_that_cannot_be_a_directory(
-    spark: SparkSession, events: DataFrame, tmp_path: Path, destination: str
+@pytest.mark.parametrize("format_", ["parquet", "jsonl"])
+@pytest.mark.parametrize("partition", ["trigger", "subscriber"])
+def test_names_that_no_directory_can_have(
+    spark: SparkSession, events: DataFrame, tmp_path: Path, format_: str, partition: str
 ) -> None:
-    triggers = [Trigger("a", "true", destination=destination)]
-    with pytest.raises(RunError, match="the subscriber of trigger 'a' cannot name"):
-        run(spark, triggers, events, str(tmp_path / "out"), partition="subscriber")
+    triggers = [Trigger(id_, "ce.subject == 'x'", destination=f"http://s/{i}" * 40) for i, id_ in enumerate(ODD_IDS)]
+    report = run(spark, triggers, events, str(tmp_path / "o"), format=format_, partition=partition, on_error="deliver")
+    assert [(id_, 1, 1, 1) for id_ in ODD_IDS] == counts(report)
+    assert set(ODD_IDS) == {e.trigger for e in report.errors}
+    names = json.loads((tmp_path / "o" / "names.json").read_text())
+    for kind in ("delivered", "errors"):
+        found = []
+        for folder in (tmp_path / "o" / kind).rglob("trigger=*"):
+            name = unquote(folder.name.removeprefix("trigger="))
+            id_ = names["trigger"].get(name, name)
+            found.append(id_)
+            if partition == "subscriber":
+                subscriber = unquote(folder.parent.name.removeprefix("subscriber="))
+                wanted = triggers[ODD_IDS.index(id_)].destination
+                assert wanted == names["subscriber"][subscriber]
+        assert sorted(ODD_IDS) == sorted(found)
+    assert {"plain"} == set(ODD_IDS) - set(names["trigger"].values())
 
 
 @pytest.mark.spark
@@ -244,7 +362,7 @@ def test_an_id_may_be_anything_where_an_error_ends_the_run(spark: SparkSession, 
     id_ = IDS[name]
     given = spark.createDataFrame([(id_.encode() if isinstance(id_, str) else id_,)], "id BINARY")
     frame = given.selectExpr("CAST(id AS STRING) AS id", "'s' AS source", "'a' AS type")
-    with pytest.raises(RunError) as e:
+    with pytest.warns(TricelWarning, match="no column 'subject'"), pytest.raises(RunError) as e:
         run(spark, TRIGGERS[2:], frame, str(tmp_path / "out"), on_error="fail")
     shown = id_.decode(errors="replace") if isinstance(id_, bytes) else id_
     assert f"cannot be evaluated on event '{shown}': no such key: 'subject' in" in e.value.diagnostic.message
@@ -267,12 +385,9 @@ def test_an_output_in_use_is_refused(spark: SparkSession, events: DataFrame, tmp
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("ids", [["a", "a"], [""], ["é" * 60]], ids=["twice", "empty", "long"])
-def test_names_that_cannot_be_directories(
-    spark: SparkSession, events: DataFrame, tmp_path: Path, ids: list[str]
-) -> None:
+def test_two_triggers_of_one_name(spark: SparkSession, events: DataFrame, tmp_path: Path) -> None:
     with pytest.raises(RunError) as e:
-        run(spark, [Trigger(i, "true") for i in ids], events, str(tmp_path / "out"))
+        run(spark, [Trigger("a", "true"), Trigger("a", "false")], events, str(tmp_path / "out"))
     assert "TRI602" == e.value.diagnostic.code
 
 
@@ -506,7 +621,7 @@ def test_a_file_that_is_out_of_reach_is_not_taken_for_a_damaged_one(
         report = dry_run(spark, [], events)
         assert 1 == report.malformed
         with monkeypatch.context() as patched:
-            patched.setattr("tricel.spark_backend.events.behind", lambda e, tell: [OUT_OF_REACH])
+            patched.setattr("tricel.spark_backend.events.readers.behind", lambda e, tell: [OUT_OF_REACH])
             with pytest.raises(Exception, match="FAILED_READ_FILE"):
                 dry_run(spark, [], events)
     assert CORRUPT == report.reasons[0][0] or DAMAGED_TABLE == report.reasons[0][0]
@@ -576,5 +691,5 @@ def test_java_is_looked_at_before_it_is_used(tmp_path: Path) -> None:
 
 
 def test_the_session_module_loads_no_pyspark() -> None:
-    program = "import sys, tricel.spark_backend.session; sys.exit('pyspark' in sys.modules)"
+    program = "import sys, tricel.spark_backend.run.session; sys.exit('pyspark' in sys.modules)"
     assert 0 == subprocess.run([sys.executable, "-c", program], check=False).returncode

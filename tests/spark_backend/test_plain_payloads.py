@@ -8,15 +8,14 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.types import VariantVal
 from spark_settings import set_to
 from tricel.spark_backend import where
-from tricel.spark_backend.activation import Activation, Form, Input, Reader
-from tricel.spark_backend.frames import layout_of
-from tricel.spark_backend.inputs import payload_inputs
-from tricel.spark_backend.jsontext import KEEPS_LAST
-from tricel.spark_backend.stored import body_text
+from tricel.spark_backend.fallback.activation import Activation, Form, Input, Reader
+from tricel.spark_backend.fallback.inputs import payload_inputs
+from tricel.spark_backend.frames import expression, layout_of
+from tricel.spark_backend.sql.columns import body_text
+from tricel.spark_backend.sql.json_text import KEEPS_LAST
 
 from tricel import compile_filter
 
@@ -61,7 +60,7 @@ def _mutated(count: int) -> Iterator[str]:
 
 
 def _read(inputs: Sequence[Input], rows: list[list[object]]) -> list[tuple[Activation | None, bool]]:
-    read = Reader(inputs, attributes=False)
+    read = Reader(inputs, record="")
     columns = [[_travelled(value) for value in column] for column in zip(*rows, strict=True)]
     return list(zip(*read.each(columns, len(rows)), strict=True))
 
@@ -80,7 +79,7 @@ def _both(frame: DataFrame) -> list[tuple[str, str, str]]:
     travelling = payload_inputs("data", layout.roots["data"], layout.quirks)
     body = body_text(layout.roots["data"], checked=layout.quirks.takes_unpaired_surrogates)
     parsed = [Input(kind, "data", body) for kind in (Form.JSON, Form.INFINITE)]
-    found = frame.select(*(F.expr(i.travels) for i in (*travelling, *parsed))).collect()
+    found = frame.select(*(expression(i.travels) for i in (*travelling, *parsed))).collect()
     ours, theirs = _read(travelling, [list(r[:1]) for r in found]), _read(parsed, [list(r[1:]) for r in found])
     return [(r[0], _shown(a), _shown(b)) for r, a, b in zip(found, ours, theirs, strict=True)]
 

@@ -1,7 +1,8 @@
 """Random filters on difficult events: SQL, the fallback and our own evaluator agree on true, false or error.
 
 `TRICEL_EXAMPLES` is the number of filters, and `TRICEL_PART=3/10` the third of ten parts of them: a part is the same in
-every run. A disagreement is reported as the smallest filter that still shows it, with the event, the layout, the
+every run. Each job runs in one of the session's settings, in turn; `TRICEL_SETTINGS=all` asks for every setting, layout
+and engine. A disagreement is reported as the smallest filter that still shows it, with the event, the layout, the
 session's settings and the answers.
 """
 
@@ -46,17 +47,17 @@ from tricel.compiler.nodes import (
     with_children,
 )
 from tricel.spark_backend import column
-from tricel.spark_backend.capability import Support, capabilities
+from tricel.spark_backend.compiled_filter import CompiledFilter, lower_filter
 from tricel.spark_backend.engines import DEFAULT_ENGINE, Program, prepare
 from tricel.spark_backend.frames import layout_of
-from tricel.spark_backend.layout import DEFAULT, recognise
-from tricel.spark_backend.layout import Layout as Where
-from tricel.spark_backend.lowered import CompiledFilter, lower_filter
+from tricel.spark_backend.sql.capability import Support, capabilities
+from tricel.spark_backend.sql.layout import DEFAULT, recognise
+from tricel.spark_backend.sql.layout import Layout as Where
 
 pytestmark = pytest.mark.spark
 
-EXAMPLES = int(os.environ.get("TRICEL_EXAMPLES", "300"))
-THOROUGH = EXAMPLES > 1_000
+EXAMPLES = int(os.environ.get("TRICEL_EXAMPLES", "200"))
+THOROUGH = os.environ.get("TRICEL_SETTINGS") == "all"
 PART, PARTS = map(int, os.environ.get("TRICEL_PART", "1/1").split("/"))
 TOGETHER = 20
 """Most filters that one Spark job evaluates: the code of many more is too long for whole-stage code generation."""
@@ -66,7 +67,7 @@ ANSI = ("true", "false")
 CODEGEN = ("true", "false")
 """Whole-stage code generation."""
 EVERY = 100
-"""Filters after which a thorough run says how far it is."""
+"""Filters after which a part of a run says how far it is."""
 MOST_REPORTED = 3
 
 KNOWN_FAULTS: dict[str, Callable[[Expr, Any], bool]] = {}
@@ -176,7 +177,7 @@ def answers(frame: DataFrame, some: Sequence[CompiledFilter], ansi: str, codegen
     spark = frame.sparkSession
     in_parts = str(len(some) == 1).lower()
     with set_to(spark, {"spark.sql.ansi.enabled": ansi, "spark.sql.codegen.fallback": in_parts}):
-        analysed = frame.select("row", *(column(f, frame).alias(f"c{i}") for i, f in enumerate(some)))
+        analysed = frame.select("row", *(column(frame, f).alias(f"c{i}") for i, f in enumerate(some)))
         found = []
         for on in codegen:
             with set_to(spark, {"spark.sql.codegen.wholeStage": on}):
@@ -229,7 +230,7 @@ def disagreements(
 def runs(frame: DataFrame, filter_: CompiledFilter) -> bool:
     """Whether no column would have to travel to the fallback in whose values something would be lost."""
     try:
-        column(filter_, frame)
+        column(frame, filter_)
     except CompileError:
         return False
     return True
@@ -298,10 +299,10 @@ Say: TypeAlias = Callable[[str], None]
 
 @pytest.fixture
 def say(capsys: pytest.CaptureFixture[str]) -> Say:
-    """Writes a line on the terminal, of a thorough run only."""
+    """Writes a line on the terminal, of a run in parts only."""
 
     def write(line: str) -> None:
-        if THOROUGH:
+        if PARTS > 1:
             with capsys.disabled():
                 print(line, flush=True)
 
@@ -313,15 +314,16 @@ def assert_agree(
 ) -> None:
     """Fails with the smallest filters that show a disagreement."""
     reports: dict[str, None] = {}
-    turn, began = 0, time.monotonic()
+    turns = Counter({layout.name: i for i, layout in enumerate(layouts)})  # each layout meets every setting
+    began = time.monotonic()
     for start in range(0, len(written), TOGETHER):
         for layout, environment in zip(layouts, environments, strict=True):
             if not THOROUGH and len(layouts) > 1 and layout is layouts[start // TOGETHER % len(layouts)]:
                 continue  # each batch leaves one layout out, in turn
             some = [f for t in written[start : start + TOGETHER] if (f := compiled(t, layout, environment)) is not None]
             for job in jobs(some):
-                turn += 1
-                for report in _reported(layout, environment, job, turn):
+                turns[layout.name] += 1
+                for report in _reported(layout, environment, job, turns[layout.name]):
                     reports[report] = None
                     say(report)
         if len(reports) >= MOST_REPORTED:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from regex_patterns import cases, compares, patterns, re2_finds, texts
-from tricel.spark_backend.regex import Contains, Equals, Fallback, Java, Refused, charset, plan
-from tricel.spark_backend.regex.java import chars
-from tricel.spark_backend.regex.parse import MAX_LENGTH, MAX_NESTING
+from tricel.spark_backend.sql.regex import Contains, Equals, Fallback, Java, Refused, charset, plan
+from tricel.spark_backend.sql.regex.java import chars
+from tricel.spark_backend.sql.regex.parse import MAX_LENGTH, MAX_NESTING
 
 SEMANTICS = cases("semantics.json")
 
@@ -87,9 +87,9 @@ def test_hostile_patterns_are_planned_as_listed(row: dict[str, Any]) -> None:
 )
 def test_planning_takes_no_time(pattern: str) -> None:
     plan.cache_clear()
-    started = time.monotonic()
+    started = time.process_time()
     plan(pattern)
-    assert time.monotonic() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_java_patterns_carry_no_flags_and_no_named_classes() -> None:

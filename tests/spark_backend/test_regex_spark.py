@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from regex_patterns import cases, patterns, re2_finds, texts
-from tricel.spark_backend.regex import Always, Contains, EndsWith, Equals, Java, Plan, StartsWith, plan
+from tricel.spark_backend.sql.regex import Always, Contains, EndsWith, Equals, Java, Plan, StartsWith, plan
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,7 +33,7 @@ import json, os, sys
 os.environ["PYSPARK_PYTHON"] = sys.executable
 from pyspark.sql import SparkSession
 from tricel.compiler.literals import quoted
-from tricel.spark_backend.columns import with_outcomes
+from tricel.spark_backend.dataframes import with_outcomes
 from tricel import compile_filter
 rows = json.load(sys.stdin)
 spark = (SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")

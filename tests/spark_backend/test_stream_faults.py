@@ -234,7 +234,7 @@ def test_java_that_is_killed(place: Place) -> None:
         os.kill(int(java), signal.SIGKILL)
     _, complained = process.communicate(timeout=TIMEOUT)
     assert 2 == process.returncode, complained
-    # A thread of PySpark says in its own way, between two lines, that Java is gone.
+    # A thread of PySpark prints, between two lines, that Java is gone; what the bridge logs is not to be seen.
     own = complained.rpartition("-" * 40 + "\n")[2]
     assert own.startswith("error[TRI606]: the stream cannot go on: Spark's Java process has ended\n")
     assert "Traceback" not in own

@@ -19,14 +19,15 @@ from filter_sets import Trigger, trigger_yaml
 
 pytest.importorskip("pyspark")
 
-from tricel.compiler import CompileError, Diagnostic
-from tricel.spark_backend.delivery import Delivery, check_names
-from tricel.spark_backend.events import read_events
-from tricel.spark_backend.failure import RunError
-from tricel.spark_backend.files import Directory
-from tricel.spark_backend.malformed import CORRUPT, DAMAGED_TABLE, NO_EVENTS
-from tricel.spark_backend.pipeline import run
-from tricel.spark_backend.reports import (
+from tricel.compiler import CLOUD_EVENT, KAFKA_RECORD, CompileError, Diagnostic, Environment, cloud_event, schema_type
+from tricel.compiler.celtypes import INT, JSON, STRING, map_of
+from tricel.compiler.environments.known import from_description
+from tricel.compiler.values.malformed import CORRUPT, DAMAGED_TABLE, NO_EVENTS
+from tricel.spark_backend.events.readers import read_events
+from tricel.spark_backend.failure import RunError, warn_nobody
+from tricel.spark_backend.run.delivery import Delivery
+from tricel.spark_backend.run.pipeline import run
+from tricel.spark_backend.run.reports import (
     ErrorCount,
     RunReport,
     StreamReport,
@@ -36,15 +37,18 @@ from tricel.spark_backend.reports import (
     run_report,
     stream_report,
 )
-from tricel.spark_backend.streaming.ledger import Ledger
-from tricel.spark_backend.streaming.metrics import Metrics
-from tricel.spark_backend.streaming.observers import BatchDone, several
-from tricel.spark_backend.streaming.origins import Loaded
-from tricel.spark_backend.streaming.sets import restored, set_of
-from tricel.spark_backend.streaming.sources import EventSource, Files, Rate, Table, source_of
-from tricel.spark_backend.streaming.stream import Options, _Live, run_stream
+from tricel.spark_backend.run.streaming.ledger import Ledger
+from tricel.spark_backend.run.streaming.metrics import Metrics
+from tricel.spark_backend.run.streaming.observers import BatchDone, several
+from tricel.spark_backend.run.streaming.origins import Loaded
+from tricel.spark_backend.run.streaming.sets import SetTrigger, TriggerSet, restored, set_of
+from tricel.spark_backend.run.streaming.sources import EventSource, Files, Rate, Table, source_of
+from tricel.spark_backend.run.streaming.stream import Options, _Live, run_stream
+from tricel.spark_backend.sql.layout import LayoutError
+from tricel.spark_backend.storage.files import Directory
 
-from tricel import Limits, load_triggers
+from tricel import Limits, compile_filter, load_triggers
+from tricel.commands.stream import Followed
 from tricel.origins import FileOrigin
 
 if TYPE_CHECKING:
@@ -173,7 +177,8 @@ def check_like_a_batch_run(
 ) -> None:
     """The stream's account and pairs are those of one run over everything."""
     once = Place(place.spark, place.root / "once")
-    other = run(place.spark, triggers, read_events(place.spark, place.events), str(once.out), overwrite=True, **options)
+    events = read_events(place.spark, place.events, warn=warn_nobody)  # the stream has told
+    other = run(place.spark, triggers, events, str(once.out), overwrite=True, warn=warn_nobody, **options)
     assert counts(other) == counts(report)
     for name in ("read", "malformed", "evaluated", "written", "reasons"):
         assert getattr(other, name) == getattr(report, name), name
@@ -228,7 +233,7 @@ def damage_table(path: Path, first: int, kind: str) -> None:
     import pyarrow.parquet as pq
 
     rows = 5_000
-    columns = {"source": ["s"] * rows, "type": [f"t{n}" for n in range(rows)]}
+    columns = {"source": ["s"] * rows, "type": [f"t{n}" for n in range(rows)], "data": ["{}"] * rows}
     if kind != "no events":
         columns["id"] = [str(n) for n in range(first, first + rows)]
     if kind == "other column":
@@ -256,7 +261,7 @@ def test_one_batch_of_everything_at_once(place: Place) -> None:
     triggers = [Trigger("all", "true"), Trigger("t3", "ce.type == 't3'"), Trigger("x", "ce.note == 'x'")]
     seen = Seen()
     report = place.stream(triggers, files=100, seen=seen)
-    assert (1, []) == (report.batches, seen.warnings)
+    assert (1, ["TRI609"]) == (report.batches, seen.warnings)  # of the kinds that have no `note`
     reasons = dict(report.reasons)
     assert {DAMAGED_TABLE: 2, NO_EVENTS: 1, CORRUPT: 1, "not readable as JSON": 2} == reasons
     whole = report.evaluated - 3 * 5_000
@@ -301,6 +306,15 @@ def test_a_name_that_hadoop_cannot_open(place: Place) -> None:
     assert (10, ["TRI605"]) == (place.stream(files=2, seen=seen).read, seen.warnings)
     late.rename(place.events / "10.jsonl")
     check_like_a_batch_run(place, place.stream())
+
+
+@pytest.mark.spark
+def test_a_link_to_a_folder_that_it_is_in(place: Place) -> None:
+    put(place.events, 2)
+    (place.events / "loop").symlink_to(place.events)
+    seen = Seen()
+    check_like_a_batch_run(place, place.stream(files=7, seen=seen))
+    assert {"TRI610"} == set(seen.warnings)
 
 
 @pytest.mark.spark
@@ -417,7 +431,7 @@ def manifest(path: Path, name: str, text: str) -> None:
 @pytest.mark.spark
 def test_triggers_that_change_judge_the_next_batch(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     # Only a batch's beginning looks at the files, so that no look falls between two of the changes below.
-    monkeypatch.setattr("tricel.spark_backend.streaming.stream._POLL", 1e9)
+    monkeypatch.setattr("tricel.spark_backend.run.streaming.stream._POLL", 1e9)
     put(place.events, 6)
     folder = place.root / "triggers"
     folder.mkdir()
@@ -434,7 +448,7 @@ def test_triggers_that_change_judge_the_next_batch(place: Place, monkeypatch: py
             case 3:
                 manifest(folder / "a.yaml", "b", "true" + " " * 5)
                 (folder / "b.yaml").rename(folder / "c.yaml")
-                manifest(folder / "c.yaml", "x" * 250, "true")
+                (folder / "c.yaml").write_text("]rubbish[")
             case 4:
                 manifest(folder / "c.yaml", "c", "data.nosuch")
 
@@ -443,7 +457,7 @@ def test_triggers_that_change_judge_the_next_batch(place: Place, monkeypatch: py
     # Of batches 0 to 5: a in all but the last, b from 1 on (from a.yaml in the end), c in the last.
     assert [("a", 45, 40, 0, 5), ("b", 45, 45, 0, 0), ("c", 9, 0, 0, 9)] == counts(report)
     assert [1, 2, 2] == seen.sets
-    assert ["TRI301", "TRI316", "TRI602"] == seen.refused
+    assert ["TRI301", "TRI316", "TRI301"] == seen.refused
     assert 6 == report.batches
 
 
@@ -517,6 +531,32 @@ def test_rates(place: Place) -> None:
     assert 3 == place.stream(files=2).batches
     bytes_ = Place(place.spark, place.root / "bytes")
     assert 3 == bytes_.stream(source=Files(str(place.events), Rate(bytes=2 * size))).batches
+
+
+@pytest.mark.spark
+def test_a_table_of_records(place: Place) -> None:
+    """Kafka records as Spark's source has them, without ids: the filters alone say which columns there must be."""
+    spark = place.spark
+    schema = "key BINARY, value BINARY, topic STRING, headers ARRAY<STRUCT<key: STRING, value: BINARY>>"
+    rows = [(b"1", b'{"n": 7}', "t", [("x", b"0"), ("x", b"1")]), (b"2", None, "t", None), (b"3", b"no", "t", None)]
+    texts = {"big": "value.n > 5.0", "gone": "value == null", "last": 'headers["x"] == "1"'}
+    triggers: Any = [SetTrigger(id_, compile_filter(text, KAFKA_RECORD), "drop") for id_, text in texts.items()]
+    spark.sql("DROP TABLE IF EXISTS streamed_records")
+    spark.sql(f"CREATE TABLE streamed_records ({schema}) USING parquet LOCATION '{place.root / 'table'}'")
+    try:
+        frame, source = spark.createDataFrame(rows, schema), Table("streamed_records", environment=KAFKA_RECORD)
+        frame.write.insertInto("streamed_records")
+        first = place.stream(triggers, source=source)
+        expected = [("big", 3, 1, 0, 2), ("gone", 3, 1, 1, 1), ("last", 3, 1, 0, 2)]
+        assert (3, 0, expected) == (first.read, first.malformed, counts(first))
+        frame.limit(1).write.insertInto("streamed_records")
+        again = place.stream(triggers, source=source)
+        assert (4, 2) == (again.read, {t.trigger: t.delivered for t in again.triggers}["big"])
+        lacking: Any = [SetTrigger("a", compile_filter('policy == "x"', KAFKA_RECORD), "drop")]
+        with pytest.raises(LayoutError, match="the records have no column 'policy'"):
+            Place(spark, place.root / "no").stream(lacking, source=source)
+    finally:
+        spark.sql("DROP TABLE streamed_records")
 
 
 @pytest.mark.spark
@@ -684,6 +724,49 @@ def test_files_of_a_stream_that_are_damaged(place: Place) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("on_error", ["drop", "deliver"])
+@pytest.mark.parametrize("with_event", [False, True])
+def test_columns_of_what_is_delivered(place: Place, with_event: bool, on_error: str) -> None:
+    """Errored files alone tell the error and the event as text, unless deliveries are asked to."""
+    import pyarrow.parquet as pq
+
+    put(place.events, 2)
+    report = place.stream(with_event=with_event, on_error=on_error)
+    check_like_a_batch_run(place, report, on_error=on_error)
+    told = {"event", "error", "subexpression"}
+    for name, expected in (("delivered", told if with_event else set()), ("errors", told)):
+        files = [*(place.out / name).rglob("*.parquet")]
+        assert [expected] * len(files) == [told & set(pq.read_schema(f).names) for f in files]
+        assert {"batch=0", "batch=1"} == {f.relative_to(place.out / name).parts[0] for f in files}
+
+
+@pytest.mark.spark
+def test_one_output_has_one_set_of_columns(place: Place) -> None:
+    """A stream of an earlier release, whose deliveries have the event, goes on with it, or is refused: no folder has both."""
+    put(place.events, 1)
+    place.stream(with_event=True)
+    for folder in (place.out, place.out / "_checkpoint"):
+        path = folder / "stream.json"
+        identity = json.loads(path.read_text())
+        assert identity.pop("with_event") is True
+        path.write_text(json.dumps(identity))
+    put(place.events, 2)
+    with pytest.raises(RunError, match="other columns") as e:
+        place.stream()
+    assert ("TRI602", "go on with --with-event, or choose another output") == (
+        e.value.diagnostic.code,
+        e.value.diagnostic.help,
+    )
+    report = place.stream(with_event=True)
+    assert (2, 20) == (report.batches, report.read)
+    check_like_a_batch_run(place, report)
+    assert 20 == place.stream(overwrite=True).read
+    with pytest.raises(RunError, match="other columns") as e:
+        place.stream(with_event=True)
+    assert e.value.diagnostic.help.startswith("go on without --with-event")
+
+
+@pytest.mark.spark
 def test_a_checkpoint_is_not_taken_from_a_stream_without_batches(place: Place) -> None:
     place.events.mkdir()
     checkpoint = str(place.root / "checkpoint")
@@ -728,6 +811,79 @@ def test_tables_whose_columns_change(place: Place) -> None:
     assert [("a", 2, 2, 0, 0)] == counts(place.stream([Trigger("a", "ce.id == '2'")]))
 
 
+@pytest.mark.spark
+def test_triggers_that_read_what_tables_lack(place: Place) -> None:
+    place.spark.createDataFrame([("1", "s", "t")], "id STRING, source STRING, type STRING").write.parquet(
+        f"{place.events}/a"
+    )
+    for _ in range(2):
+        with pytest.raises(LayoutError, match="TRI608"):
+            place.stream([Trigger("a", "ce.id == '1' && data.n > 1")])
+    seen = Seen()
+    assert [("a", 1, 1, 0, 0)] == counts(place.stream([Trigger("a", "ce.id == '1' && !has(ce.zone)")], seen=seen))
+    assert ["TRI609"] == seen.warnings
+
+
+def test_the_triggers_in_force_are_those_that_were_taken_up(tmp_path: Path) -> None:
+    """Whatever became of those that came after them; nothing is kept of sets that are over."""
+
+    def load(name: str) -> Loaded:
+        manifest(tmp_path / "a.yaml", name, "true")
+        return Loaded(load_triggers(tmp_path / "a.yaml"))
+
+    def done(loaded: Loaded) -> BatchDone:
+        report = RunReport(0, 0, 0, (), (), (), 0, (), "parquet")
+        total = added(empty_stream("parquet"), 0, report, (), hash_of(loaded))
+        return BatchDone(0, report, total, 0.0)
+
+    def hash_of(loaded: Loaded) -> str:
+        return set_of(loaded.triggers, "drop").hash
+
+    given = [load(name) for name in "abcda"]
+    origin: Any = SimpleNamespace(poll=iter(given[1:]).__next__)
+    followed = Followed(origin, given[0], "drop")
+    for n, loaded in enumerate(given[1:4], 1):
+        assert loaded is followed.poll()
+        followed.set_taken(hash_of(loaded), 1)
+        assert [loaded.triggers[0].id] == [t.id for t in followed.triggers]
+        if n == 1:
+            followed.batch_done(done(loaded))
+    followed.set_taken(hash_of(given[1]), 1)
+    assert ["b"] == [t.id for t in followed.triggers]
+    assert [hash_of(given[1])] == [*followed._known]
+    followed.poll()
+    assert ["b"] == [t.id for t in followed.triggers]
+    followed.set_taken(hash_of(given[4]), 1)
+    assert given[4] is followed.loaded
+
+
+@pytest.mark.spark
+def test_a_stream_goes_on_with_the_triggers_before_those_that_read_what_tables_lack(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are told of once, and taken up when they are mended."""
+    monkeypatch.setattr("tricel.spark_backend.run.streaming.stream._POLL", 1e9)
+    for n in range(5):
+        rows = place.spark.createDataFrame([(str(n), "s", "t")], "id STRING, source STRING, type STRING")
+        rows.coalesce(1).write.parquet(f"{place.events}/{n}")
+    folder = place.root / "triggers"
+    folder.mkdir()
+    manifest(folder / "a.yaml", "a", "ce.type == 't'")
+    changes = {0: "data.n > 1", 2: "ce.type == 't' && ce.id != '4'", 3: "ce.time > timestamp('2024-01-01T00:00:00Z')"}
+
+    def then(done: BatchDone) -> None:
+        if done.number in changes:
+            manifest(folder / "b.yaml", "b", changes[done.number])
+
+    seen = Seen(then)
+    report = place.stream(FileOrigin([str(folder)]), seen=seen)
+    assert [("a", 5, 5, 0, 0), ("b", 2, 1, 0, 1)] == counts(report)
+    assert [1, 2, 1, 2] == seen.sets[:4]
+    assert ["TRI608"] == seen.refused
+    assert ["TRI609"] == seen.warnings
+    assert [f"{n}" for n in range(5)] == [event for trigger, event in place.pairs() if trigger == "a"]
+
+
 def test_triggers_that_come_while_others_are_found_unfit() -> None:
     sets = [set_of([Trigger("a", text)], "drop") for text in ("true", "1 == 1", "2 == 2")]
     why = CompileError(())
@@ -737,6 +893,17 @@ def test_triggers_that_come_while_others_are_found_unfit() -> None:
     assert sets[2] is live.unfit(sets[1], why)
     assert sets[0] is live.unfit(sets[2], why)
     assert live.unfit(sets[0], why) is None
+
+
+def test_there_is_no_going_back_behind_a_set_that_fits() -> None:
+    sets = [set_of([Trigger("a", text)], "drop") for text in ("true", "1 == 1", "2 == 2")]
+    for again, expected in ((False, sets[1]), (True, sets[0])):
+        live = _Live(Given(), Options(), Seen(), sets[1], before=sets[0])
+        live.current = sets[2]  # it came while the second one judged a batch
+        live.fits(sets[1], (), again=again)
+        assert expected is live.unfit(sets[2], CompileError(()))
+    live.fits(live.current, ())
+    assert live.unfit(live.current, CompileError(())) is None
 
 
 def test_a_stream_does_not_read_what_it_writes(tmp_path: Path) -> None:
@@ -768,12 +935,17 @@ def test_a_stream_does_not_read_what_it_writes(tmp_path: Path) -> None:
             run_stream(given, Files(str(folder)), Given(), Loaded(()), more["out"], options, Seen(), threading.Event())
 
 
-@pytest.mark.parametrize("id_", ["", "/" * 90, "__HIVE_DEFAULT_PARTITION__", "a._COPYING_"])
-def test_ids_that_spark_would_not_find_again(id_: str) -> None:
-    with pytest.raises(RunError, match="cannot name a directory"):
-        check_names([Trigger(id_, "true")])
-    with pytest.raises(RunError, match="subscriber of trigger 'a' cannot name a directory"):
-        check_names([Trigger("a", "true", destination=id_)], "subscriber")
+@pytest.mark.spark
+def test_the_names_of_folders_outlast_a_set(place: Place) -> None:
+    put(place.events, 1)
+    long = [f"{i}{'x' * 300}" for i in range(2)]
+    place.stream([Trigger(long[0], "true"), Trigger("plain", "true")])
+    put(place.events / "more", 1)
+    place.stream([Trigger(long[1], "true")])
+    names = json.loads((place.out / "names.json").read_text())["trigger"]
+    assert sorted(long) == sorted(names.values())
+    found = {p.name.removeprefix("trigger=") for p in (place.out / "delivered").glob("batch=*/trigger=*")}
+    assert {*long, "plain"} == {names.get(name, name) for name in found}
 
 
 def test_spark_connect_is_refused(tmp_path: Path) -> None:
@@ -846,6 +1018,40 @@ def test_a_set_is_the_same_after_it_was_stored() -> None:
     assert {"deliver", "fail"} == {t.on_error for t in again.triggers}
     with pytest.raises(ValueError, match="version 2"):
         restored('{"version": 2, "triggers": []}')
+
+
+@pytest.mark.parametrize(
+    ("environment", "text"),
+    [
+        (CLOUD_EVENT, 'ce.type == "t"'),
+        (KAFKA_RECORD, 'topic == "t" && value.n > 1.0'),
+        (
+            cloud_event(schema_type({"order": {"id": "string", "lines": [{"qty": "int"}]}})),
+            "data.order.lines[0].qty > 1",
+        ),
+        (Environment("order", (("shop.key", map_of(STRING, INT)), ("data", JSON)), "shop"), 'key["a"] == 1'),
+    ],
+    ids=["CloudEvent", "Kafka", "typed", "container"],
+)
+def test_a_set_has_its_filters_in_their_environments_after_it_was_stored(environment: Environment, text: str) -> None:
+    filter_ = compile_filter(text, environment)
+    set_ = TriggerSet((SetTrigger("a", filter_, "drop"), SetTrigger("b", compile_filter("true"), "drop")))
+    again = restored(set_.text)
+    assert set_.hash == again.hash
+    assert [t.compiled.checked.checked.environment for t in set_.triggers] == [
+        t.compiled.checked.checked.environment for t in again.triggers
+    ]
+    assert [t.compiled.sql for t in set_.triggers] == [t.compiled.sql for t in again.triggers]
+    # What an earlier release has stored has the same name.
+    assert (environment == CLOUD_EVENT) == ("environment" not in set_.text)
+
+
+@pytest.mark.parametrize(
+    "value", ["nothing", 5, None, {"name": "x"}, {"name": "x", "container": "", "roots": {"a": 5}}]
+)
+def test_what_is_no_environment(value: object) -> None:
+    with pytest.raises(ValueError, match="not the description of an environment"):
+        from_description(value)
 
 
 def test_what_was_allowed_once_is_allowed_again(tmp_path: Path) -> None:

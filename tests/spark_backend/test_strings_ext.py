@@ -52,6 +52,6 @@ def test_spark_keeps_to_the_definition(spark: SparkSession, ansi: str) -> None:
         frame = spark.createDataFrame(rows, "i INT, data STRING")
         filters = [compile_filter(text) for text, _, _ in ROWS]
         assert [f.cel for f in filters if f.residual] == []
-        found = sorted(frame.select("i", *(column(f, frame).alias(f"c{n}") for n, f in enumerate(filters))).collect())
+        found = sorted(frame.select("i", *(column(frame, f).alias(f"c{n}") for n, f in enumerate(filters))).collect())
     wrong = [(row, found[i][f"c{i}"]) for i, row in enumerate(ROWS) if found[i][f"c{i}"] != row[2]]
     assert wrong == []

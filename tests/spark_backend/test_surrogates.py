@@ -10,10 +10,10 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from spark_settings import set_to
+from tricel.compiler.values.malformed import NOT_JSON
 from tricel.spark_backend import column
-from tricel.spark_backend.events import read_events
-from tricel.spark_backend.jsontext import VALIDATES
-from tricel.spark_backend.malformed import NOT_JSON
+from tricel.spark_backend.events.readers import read_events
+from tricel.spark_backend.sql.json_text import VALIDATES
 
 from tricel import compile_filter
 
@@ -65,10 +65,10 @@ def test_filters(parser: SparkSession, key: bool) -> None:
     rows = [(i, {"ext": body}, body) for i, body in enumerate(bodies)]
     frame = parser.createDataFrame(rows, "row INT, extensions MAP<STRING, STRING>, data STRING")
     filters = ["data.ok == 1", "ce.ext.ok == 1", "[data.ok] == [1]", "[ce.ext.ok] == [1]"]
-    columns = [column(compile_filter(f), frame).alias(f"c{i}") for i, f in enumerate(filters)]
+    columns = [column(frame, compile_filter(f)).alias(f"c{i}") for i, f in enumerate(filters)]
     collated = frame.selectExpr("row", "data COLLATE UNICODE_CI AS data")
     found = sorted(frame.select("row", *columns).collect())
-    also = sorted(collated.select("row", column(compile_filter("data.ok == 1"), collated)).collect())
+    also = sorted(collated.select("row", column(collated, compile_filter("data.ok == 1"))).collect())
     expected = [True if text else None for _, text in STRINGS]
     assert [expected] * 5 == [[r[i + 1] for r in found] for i in range(4)] + [[r[1] for r in also]]
 

@@ -14,10 +14,11 @@ from cel_expr_python import cel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from spark_settings import set_to
-from tricel.compiler import check_filter, rfc3339
+from tricel.compiler import check_filter
+from tricel.compiler.values import rfc3339
 from tricel.spark_backend import column
+from tricel.spark_backend.compiled_filter import CompiledFilter, lower_filter
 from tricel.spark_backend.frames import layout_of
-from tricel.spark_backend.lowered import CompiledFilter, lower_filter
 
 pytestmark = pytest.mark.spark
 
@@ -166,7 +167,7 @@ def test_native_and_engine_agree(frame: DataFrame, part: int) -> None:
     chosen = EXPRESSIONS[part::8]
     filters = [compiled(e, frame) for e in chosen]
     assert [(f.cel, f.sql) for f in filters if f.residual] == []
-    rows = sorted(frame.select("row", *(column(f, frame).alias(f"c{i}") for i, f in enumerate(filters))).collect())
+    rows = sorted(frame.select("row", *(column(frame, f).alias(f"c{i}") for i, f in enumerate(filters))).collect())
     wrong = [
         f"{e} on {time}: expected {expected}, not {rows[n][i + 1]}"
         for i, e in enumerate(chosen)

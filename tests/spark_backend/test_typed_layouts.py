@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 from spark_settings import set_to
 from tricel.compiler import cloud_event
 from tricel.spark_backend import column, fan_out, where
-from tricel.spark_backend.layout import LayoutError, recognise
-from tricel.spark_backend.lowered import lower_filter
+from tricel.spark_backend.compiled_filter import lower_filter
+from tricel.spark_backend.sql.layout import LayoutError, recognise
 
-from tricel import CompileError, Environment, compile_filter
+from tricel import CompileError, Environment, TricelWarning, compile_filter
 
 pytestmark = pytest.mark.spark
 
@@ -48,6 +48,9 @@ NAN = (
 ROWS: list[tuple[str, bool | None, bool | None, bool | None, bool | None]] = [
     ("data.n + 1 == 8", True, None, None, None),
     ("data.n > 300.0", False, None, None, None),
+    ("dyn(data).absent == 1", None, None, None, None),
+    ("has(dyn(data).absent)", False, None, False, False),
+    ("dyn(data.o).absent == 1 || data.n == 7", True, None, None, None),
     ("data.n == 7.0", True, None, None, None),
     ("data.big == 9007199254740993", True, None, None, None),
     ("data.d > 1.0", True, None, None, False),
@@ -207,7 +210,7 @@ def test_each_column_means_its_own_type(spark: SparkSession, ansi: str) -> None:
         full = (*FULL[:7], (*FULL[7][:7], Decimal(2), *FULL[7][8:]))  # type: ignore[index]
         frame = spark.createDataFrame([full, EMPTY, NULLS, NAN], SCHEMA)
         filters = [compile_filter(text, environment_of(frame)) for text, *_ in ROWS]
-        columns = [column(f, frame).alias(f"c{i}") for i, f in enumerate(filters)]
+        columns = [column(frame, f).alias(f"c{i}") for i, f in enumerate(filters)]
         rows = sorted(frame.select("id", *columns).collect())
     wrong = [
         (text, tuple(r[i + 1] for r in rows))
@@ -238,7 +241,7 @@ def test_a_macro_names_a_variant_beside_columns(spark: SparkSession) -> None:
         "data.l.exists(x, cel.bind(n, data.v.r, n == 2.0 && n > 1.0))": [True, None],
     }
     filters = {f"c{i}": compile_filter(text, environment_of(frame)) for i, text in enumerate(rows)}
-    found = sorted(frame.select("id", *(column(f, frame).alias(c) for c, f in filters.items())).collect())
+    found = sorted(frame.select("id", *(column(frame, f).alias(c) for c, f in filters.items())).collect())
     assert list(rows.values()) == [[row[i + 1] for row in found] for i in range(len(rows))]
 
 
@@ -263,13 +266,16 @@ def test_the_layouts_of_attributes_agree(spark: SparkSession) -> None:
         flat.selectExpr("map('id', id, 'source', source, 'type', type, 'tenant', tenant) AS ce"),
     ]
     text = 'ce.type == "t" && ce.source.startsWith("/") && ce.tenant == "n1" && !has(ce.subject) && !("other" in ce)'
-    assert [1] * len(layouts) == [where(frame, compile_filter(text)).count() for frame in layouts]
+    with pytest.warns(TricelWarning, match="no (column|field) '(subject|other)'") as told:
+        assert [1] * len(layouts) == [where(frame, compile_filter(text)).count() for frame in layouts]
+    assert 2 * 2 == len(told)  # of the two layouts that have no map
 
 
 def test_names_are_matched_case_by_case(spark: SparkSession) -> None:
     frame = spark.createDataFrame([("1", "/s", "t", "v")], "id STRING, source STRING, type STRING, Tenant STRING")
     compiled = compile_filter('ce.tenant == "v"')
-    assert where(frame, compiled).count() == 0
+    with pytest.warns(TricelWarning, match="no column 'tenant'.*did you mean 'Tenant'"):
+        assert where(frame, compiled).count() == 0
     assert where(frame, compile_filter('ce.Tenant == "v"')).count() == 1
 
 
@@ -299,7 +305,7 @@ def test_maps_whose_keys_are_no_plain_strings(
     spark: SparkSession, column_: str, text: str, expected: bool | None
 ) -> None:
     frame = spark.sql(f"SELECT '1' AS id, '/s' AS source, 't' AS type, named_struct('n', {column_}) AS data")
-    assert [expected] == [row[0] for row in frame.select(column(compile_filter(text), frame)).collect()]
+    assert [expected] == [row[0] for row in frame.select(column(frame, compile_filter(text))).collect()]
 
 
 def test_a_column_that_cannot_hold_an_attribute_is_refused(spark: SparkSession) -> None:
@@ -319,6 +325,6 @@ def test_columns_may_be_called_as_the_variables_of_the_sql(spark: SparkSession, 
         'data.items.exists(i, i == 2 && ce.v1 == "c" && ce.doc == data.doc)',
     ):
         compiled = compile_filter(expression)
-        assert [True] == [r[0] for r in df.select(column(compiled, df)).collect()], expression
+        assert [True] == [r[0] for r in df.select(column(df, compiled)).collect()], expression
         many = [Named(str(i), compile_filter(f'ce.type == "t" && {expression}')) for i in range(20)]
         assert 20 == fan_out(df, many).count(), expression

@@ -8,7 +8,7 @@ import struct
 
 import pytest
 from pyspark.sql.variant_utils import VariantUtils
-from tricel.spark_backend.variants import ARRAY, UnreadableError, decoded
+from tricel.compiler.values.variants import ARRAY, UnreadableError, decoded
 
 DOCUMENTS = {
     "scalars": [None, True, False, "", "é", "\0", "x" * 63, "x" * 64, 0, -1, 127, 128, -32768, 2**31, -(2**63)],

@@ -1,0 +1,1 @@
+"""YAML and JSON text as values that know where they were written."""

@@ -1,0 +1,1 @@
+"""What a filter may name: roots and their types, as data."""

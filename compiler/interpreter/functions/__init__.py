@@ -1,0 +1,1 @@
+"""The evaluation of each function, one module for each library of functions."""

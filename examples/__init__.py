@@ -1,0 +1,1 @@
+"""Example triggers and events, which `tricel examples` copies."""

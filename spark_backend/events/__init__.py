@@ -1,0 +1,1 @@
+"""Readers of events: files and tables become the columns that filters read."""

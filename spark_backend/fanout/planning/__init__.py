@@ -1,0 +1,1 @@
+"""How many filters become one query: shapes with parameters, probe keys and covers, planned as text."""

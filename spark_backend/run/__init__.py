@@ -1,0 +1,1 @@
+"""Runs: events through filters, every outcome written, counted and explained."""

@@ -1,0 +1,1 @@
+"""What a native expression may cost: iterations, sizes, copies and lambdas, refused before Spark sees them."""
