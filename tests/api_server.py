@@ -83,6 +83,13 @@ class ApiServer:
         metadata = {**value["metadata"], "resourceVersion": known["metadata"]["resourceVersion"]}
         return self.objects.replace_namespaced_custom_object(*where, {**value, "metadata": metadata}, **options)
 
+    def seen(self, stored: dict[str, Any]) -> None:
+        """Waits until the server's cache has a stored object: a patch is first tried on what the cache has."""
+        group, _, version = stored["apiVersion"].partition("/")
+        metadata = stored["metadata"]
+        where = (group, version, metadata["namespace"], PLURAL)
+        self.objects.list_namespaced_custom_object(*where, resource_version=metadata["resourceVersion"])
+
     def delete(self, value: dict[str, Any]) -> None:
         group, _, version = value["apiVersion"].partition("/")
         namespace = value["metadata"].get("namespace", "default")

@@ -133,8 +133,9 @@ def test_an_update_that_keeps_a_bad_spec_is_warned_of(policy: ApiServer, before:
     assert "TRI314" in headers["Warning"]
     status, message = refusal(patch, {"spec": {"delivery": {"retry": 3}}})
     assert (422, True) == (status, "TRI314" in message)
-    _, _, headers = patch({"spec": {"subscriber": {"uri": "http://mended/"}}})
+    mended, _, headers = patch({"spec": {"subscriber": {"uri": "http://mended/"}}})
     assert "Warning" not in headers
+    policy.seen(mended)
     _, _, headers = patch({"metadata": {"finalizers": None, "labels": {"team": "shop"}}})
     assert "Warning" not in headers
 
