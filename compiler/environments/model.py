@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import NamedTuple
 
 from ..celtypes import BOOL, BYTES, DOUBLE, DYN, INT, JSON, STRING, TIMESTAMP, CelType, Field, Record, list_of
@@ -90,7 +91,7 @@ class Words:
     problem: Callable[[str], NameProblem | None] = lambda name: None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Environment:
     """The names that a filter may use, each with its type. A name may have dots; `container` qualifies the others.
 
@@ -109,18 +110,22 @@ class Environment:
 
     def root(self, name: str) -> CelType | None:
         """The type of a root; None when there is no such root."""
-        return dict(self.roots).get(name)
+        return self._types.get(name)
 
     def with_root(self, name: str, type_: CelType) -> Environment:
         """This environment with one root typed anew."""
         return replace(self, roots=tuple((n, type_ if n == name else t) for n, t in self.roots))
 
-    @property
+    @cached_property
+    def _types(self) -> dict[str, CelType]:
+        return dict(self.roots)
+
+    @cached_property
     def record(self) -> str:
         """The root that is the record of attributes; empty where there is none."""
         return next((name for name, type_ in self.roots if is_open(type_)), "")
 
-    @property
+    @cached_property
     def record_type(self) -> Record | None:
         """The type of the record of attributes."""
         return next((type_ for _, type_ in self.roots if isinstance(type_, Record) and is_open(type_)), None)
@@ -130,7 +135,7 @@ class Environment:
         record = self.record_type
         return None if record is None else record.field(name)
 
-    @property
+    @cached_property
     def required(self) -> frozenset[str]:
         """The attributes that every event has."""
         record = self.record_type

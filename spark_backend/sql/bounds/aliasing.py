@@ -48,7 +48,7 @@ def refuse_copies(checked: Checked, e: Expr) -> None:
     Raises:
         NotNative: where a list or map there holds one value more than once.
     """
-    if any(isinstance(node, Comprehension | Bind) for node in walk(e)):
+    if any(isinstance(node, (Comprehension, Bind)) for node in walk(e)):
         _Walk(checked).held(e, {}, ranged=False)
 
 

@@ -53,7 +53,7 @@ def refuse_growth(checked: Checked, e: Expr) -> None:
 
 def _makes(e: Expr, types: Mapping[int, CelType]) -> bool:
     """Whether the value of a node may be larger than what the nodes in it are."""
-    return isinstance(e, ListExpr | MapExpr) or (isinstance(e, Call) and types.get(e.id) not in t.SHORT)
+    return isinstance(e, (ListExpr, MapExpr)) or (isinstance(e, Call) and types.get(e.id) not in t.SHORT)
 
 
 def grows(e: Expr) -> bool:

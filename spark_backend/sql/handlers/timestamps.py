@@ -86,7 +86,7 @@ def coarser(x: Typed) -> Typed:
 
 def alike(a: Typed, b: Typed) -> tuple[Typed, Typed]:
     """Two times or two durations, both in nanoseconds where one is; anything else as it is."""
-    if {a.type, b.type} & {TIME, SPAN} and _FINER.get(a.type, a.type) == _FINER.get(b.type, b.type):
+    if (a.type in (TIME, SPAN) or b.type in (TIME, SPAN)) and _FINER.get(a.type, a.type) == _FINER.get(b.type, b.type):
         return finer(a), finer(b)
     return a, b
 
