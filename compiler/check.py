@@ -19,7 +19,6 @@ from .environments.attributes import AttributeRecord, record_of
 from .environments.model import Environment
 from .functions import BY_CALL, Overload
 from .help.names import after, function_help, root_help, type_help
-from .literals import places, string_value
 from .names import TYPE_NAMES
 from .nodes import (
     ADD,
@@ -47,8 +46,8 @@ from .nodes import (
     children,
 )
 from .operators import spelling
-from .patterns import PATTERN_ARGUMENT, refusal
-from .source import Source, Span
+from .patterns.written import texts_that_are_wrong
+from .source import Source
 from .suggest import closest, did_you_mean
 from .unify import compatible, join, matching, never_equal
 from .versions import CURRENT, LanguageVersion, later
@@ -399,35 +398,7 @@ class _Run:
         if e.function == IN and types[1].name == "list" and never_equal(types[0], types[1].params[0]):
             help_ = type_help(args[:1], self.environment) if t.TYPE in types else ""
             self.report("TRI250", e, f"'{types[0]}' never equals '{types[1].params[0]}': this is always false", help_)
-        number = PATTERN_ARGUMENT.get(e.function, len(args))
-        if number < len(args):
-            self._pattern(args[number])
-
-    def _pattern(self, e: Expr) -> None:
-        """TRI208 for a literal that is no pattern, at the character that is wrong."""
-        if not isinstance(e, Lit) or not isinstance(e.value, str):
-            return
-        refused = refusal(e.value)
-        if refused is None:
-            return
-        at = self._inside(e, refused.offset)
-        where = "" if at is not None else f", at character {refused.offset + 1} of the pattern"
-        message = f"not an RE2 pattern: {refused.message}{where}"
-        help_ = "see RE2's syntax: no look-around, no back-references"
-        self.diagnostics.append(Diagnostic("TRI208", message, self.source, at or e.span, help_))
-
-    def _inside(self, e: Lit, offset: int) -> Span | None:
-        """Where a character of a string literal stands in the source; None for a literal that is not written there."""
-        whole = self.source.text[e.span.start : e.span.end]
-        text = whole.strip("() \t\r\n\f")
-        try:
-            if string_value(text) != e.value:
-                return None
-        except ValueError:  # not the text of a string literal
-            return None
-        begin = e.span.start + whole.index(text)
-        found = [begin + place for place in places(text)]
-        return Span(found[offset], found[offset + 1]) if offset + 1 < len(found) else None
+        self.diagnostics += texts_that_are_wrong(e.function, args, self.source)
 
     def _comprehension(self, e: Comprehension, scope: Mapping[str, CelType]) -> CelType:
         range_ = self.visit(e.range, scope)

@@ -194,7 +194,7 @@ def functions_page() -> str:
         "*Native* is Spark SQL with exactly CEL's meaning; *fallback* is a CEL engine behind Arrow batches, with the reason.",
     ]
     for family, rows in FAMILIES.items():
-        lines += ["", f"## {family.capitalize()}"]
+        lines += ["", f"## {family[0].upper()}{family[1:]}"]
         for function, same in groupby(rows, key=lambda row: row.function):
             lines += ["", f"### `{spelling(function)}`", "", *(line for row in same for line in _overload(row))]
     lines += ["", "## Macros", ""]

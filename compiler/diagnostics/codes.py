@@ -68,6 +68,11 @@ NAMES_AND_TYPES = {
         "version, which a Trigger names by 'languageVersion' in its spec, or by the annotation "
         "'tricel.dev/language-version'.",
     ),
+    "TRI214": Code(
+        "error",
+        "not a topic filter",
+        "In a topic filter of MQTT `+` and `#` are levels of their own, and `#` is the last one.",
+    ),
     "TRI250": Code(
         "warning",
         "comparison that never holds",

@@ -10,6 +10,7 @@ from .encoders_ext import ENCODERS_EXT
 from .lists_ext import LISTS_EXT
 from .math_ext import MATH_EXT
 from .model import ERROR, Difference, GoesOver, Literal, Overload, Reads, Size, Steps, TextTest
+from .mqtt_ext import MQTT_EXT
 from .operators import OPERATORS
 from .optionals import OPTIONALS
 from .regex_ext import REGEX_EXT
@@ -52,6 +53,7 @@ FAMILIES: Mapping[str, tuple[Overload, ...]] = {
     "sets extension": SETS_EXT,
     "regex extension": REGEX_EXT,
     "encoders extension": ENCODERS_EXT,
+    "MQTT extension": MQTT_EXT,
 }
 ALL: tuple[Overload, ...] = tuple(row for family in FAMILIES.values() for row in family)
 

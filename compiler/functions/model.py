@@ -135,7 +135,7 @@ class Overload:
     `size` is unknown, so that the call is not native and its filter costs too much; of a result of a short type it is
     constant. `steps` are unknown, so that the filter costs too much; of operands of short types it is one. `reads` is
     all that is in the operands; of scalars, what they are. `goes_over` makes keys of all parts; of scalars, it reads them.
-    `pattern` is the operand that is an RE2 pattern, and otherwise none is checked as one. `variadic`: three arguments or
+    `pattern` is the operand that is an RE2 pattern, and otherwise none is checked as one; `topic_filter`, one of MQTT. `variadic`: three arguments or
     more are given as one list. `test` is what it asks of two texts, and otherwise nothing is concluded from it. `length`:
     it is the number of parts of its operand. `cel_expr` are the differences of cel-expr-python's answers, none where they
     are CEL's; None, as for what is not said, where it lacks the function. `cel_python`: cel-python's answers are CEL's.
@@ -154,6 +154,7 @@ class Overload:
     reads: Reads = Reads.DEEP
     goes_over: GoesOver = GoesOver.KEYED
     pattern: int | None = None
+    topic_filter: int | None = None
     variadic: bool = False
     test: TextTest | None = None
     length: bool = False

@@ -6,7 +6,18 @@ from ..values.cel import CelError, Value, same
 from . import operators
 from .evaluate import Evaluator, evaluate, evaluator
 from .frame import MAX_STEPS
-from .functions import encoders_ext, lists_ext, math_ext, optionals, regex_ext, sets_ext, standard, strings_ext, times
+from .functions import (
+    encoders_ext,
+    lists_ext,
+    math_ext,
+    mqtt_ext,
+    optionals,
+    regex_ext,
+    sets_ext,
+    standard,
+    strings_ext,
+    times,
+)
 from .registry import IMPLEMENTATIONS
 
 __all__ = [
@@ -20,6 +31,7 @@ __all__ = [
     "evaluator",
     "lists_ext",
     "math_ext",
+    "mqtt_ext",
     "operators",
     "optionals",
     "regex_ext",

@@ -15,6 +15,7 @@ from ..celtypes import CelType
 from ..check import Checked, check
 from ..diagnostics import errors
 from ..nodes import AND, CONDITIONAL, IN, NOT, OPTIONAL_INDEX, OR, Call, Expr, Select, renumber, walk
+from ..patterns.written import TOPIC_FILTER_ARGUMENT
 from ..source import Source
 from .choices import choices
 from .conditionals import conditionals
@@ -23,6 +24,7 @@ from .membership import CHOOSING, chosen_membership, membership
 from .negations import negations
 from .optionals import OF_OPTIONALS, optionals
 from .terms import terms
+from .topics import topics
 
 Types: TypeAlias = Mapping[int, CelType]
 """The checker's types by node id. A node that a pass makes has the id 0, and no type."""
@@ -30,6 +32,7 @@ Pass: TypeAlias = Callable[[Expr, Types], Expr]
 
 PIPELINE: tuple[tuple[str, Pass, frozenset[str]], ...] = (
     ("fold", fold, frozenset()),  # first: what is constant decides the rest
+    ("topics", topics, frozenset(TOPIC_FILTER_ARGUMENT)),  # makes comparisons and terms
     ("chosen", chosen_membership, CHOOSING),  # while it is one value that is compared
     ("optionals", optionals, OF_OPTIONALS),  # makes conditionals
     ("choices", choices, frozenset({CONDITIONAL})),  # leaves fewer conditionals in calls, and more around them

@@ -9,6 +9,7 @@ from cel_expr_python import cel
 from tricel.compiler import CLOUD_EVENT, Source, check, parse
 from tricel.compiler.functions import ALL, ERROR, FAMILIES, Overload
 from tricel.compiler.interpreter import IMPLEMENTATIONS, CelError, evaluate
+from tricel.compiler.versions import NEXT
 
 EXAMPLES = [(row, text, value) for row in ALL for text, value in row.examples]
 IDS = [f"{row.id}: {text}" for row, text, _ in EXAMPLES]
@@ -126,6 +127,6 @@ def test_the_checker_takes_the_example_by_this_overload(row: Overload, text: str
     expr, diagnostics = parse(source)
     assert diagnostics == ()
     assert expr is not None
-    checked = check(expr, CLOUD_EVENT, source)
+    checked = check(expr, CLOUD_EVENT, source, version=NEXT)
     assert [d for d in checked.diagnostics if d.code != "TRI207" and d.severity == "error"] == []
     assert row.id in {o.id for found in checked.overloads.values() for o in found}

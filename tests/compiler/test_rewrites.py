@@ -22,6 +22,7 @@ from tricel.compiler.nodes import Expr, renumber, walk
 from tricel.compiler.rewrites import PIPELINE, rewrite, simplified
 from tricel.compiler.source import Source
 from tricel.compiler.values.cel import Value
+from tricel.compiler.versions import NEXT
 
 CASES = Path(__file__).parent.parent / "cases" / "rewrites"
 
@@ -37,7 +38,7 @@ def if_checked(text: str) -> Checked:
     source = Source(text)
     parsed, diagnostics = parse(source)
     assert parsed is not None, diagnostics
-    return check(resolve(renumber(parsed), CLOUD_EVENT), CLOUD_EVENT, source)
+    return check(resolve(renumber(parsed), CLOUD_EVENT), CLOUD_EVENT, source, version=NEXT)
 
 
 def rows() -> Iterator[tuple[str, str]]:
@@ -66,6 +67,10 @@ EVENTS: tuple[dict[str, Value], ...] = (
     {"ce": {"y": "b"}, "data": {"x": True, "y": False, "l": [1.0, "a", None]}},
     *({"ce": {"x": "b"}, "data": {"x": v, "y": 1.0, "l": []}} for v in _SCALARS),
     *({"ce": {"x": "ab"}, "data": {"y": v, "x": "a"}} for v in _SCALARS),
+    *(
+        {"ce": {"x": t, "y": "t/+"}, "data": {"x": t}}
+        for t in ("t", "t/", "t/1", "t/1/s", "T/1\n", "/s", "$t/s", "t/1/s/2")
+    ),
 )
 
 

@@ -9,10 +9,10 @@ import re2
 from conftest import conformance
 from hypothesis import given
 from hypothesis import strategies as st
-from tricel.compiler.topic_filters import (
+from tricel.compiler import check_filter
+from tricel.compiler.patterns.topic_filters import (
     TopicError,
-    check_filter,
-    check_name,
+    check_topic_name,
     includes,
     intersection,
     matches,
@@ -20,6 +20,7 @@ from tricel.compiler.topic_filters import (
     subscription,
     union,
 )
+from tricel.compiler.versions import NEXT
 
 CASES = conformance("topic_match_cases.json")
 
@@ -65,7 +66,7 @@ def test_published_sets() -> None:
 
 def test_published_checks() -> None:
     for case in CASES["validate"]:
-        check = check_name if case["kind"] == "name" else check_filter
+        check = check_topic_name if case["kind"] == "name" else subscription
         if case["valid"]:
             check(case["topic"])
         else:
@@ -101,7 +102,7 @@ def test_published_subscriptions() -> None:
 )
 def test_what_is_wrong_is_said_with_its_place(text: str, offset: int, words: str) -> None:
     with pytest.raises(TopicError, match=words) as found:
-        check_filter(text)
+        subscription(text)
     assert offset == found.value.offset
 
 
@@ -133,3 +134,17 @@ def test_a_union_matches_the_same_with_no_filter_too_many(filters: list[str]) ->
     found = union(filters)
     assert {t for f in filters for t in EVERY if matched(t, f)} == {t for f in found for t in EVERY if matched(t, f)}
     assert not any(includes(a, b) for a in found for b in found if a != b)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "words"),
+    [
+        ('ce.x.matchesFilter("a/b+")', 24, "a level of its own"),
+        ('ce.x.matchesFilter("a/#/b")', 23, "the last level"),
+        ('ce.x.matchesFilter("")', 20, "not empty"),
+    ],
+)
+def test_a_written_filter_is_checked(text: str, column: int, words: str) -> None:
+    _, (found,) = check_filter(text, version=NEXT)
+    assert ("TRI214", column) == (found.code, found.source.position(found.span.start).column)
+    assert words in found.message

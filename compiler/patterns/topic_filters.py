@@ -34,7 +34,7 @@ class Subscription:
     group: str = ""
 
 
-def check_name(text: str) -> None:
+def check_topic_name(text: str) -> None:
     """Checks a topic name: what a message is published to.
 
     Raises:
@@ -44,15 +44,6 @@ def check_name(text: str) -> None:
     wildcard = re.search(r"[+#]", text)
     if wildcard is not None:
         raise TopicError(f"a topic has no '{wildcard[0]}', which only a filter may have", wildcard.start())
-
-
-def check_filter(text: str) -> None:
-    """Checks a topic filter, which may be that of a shared subscription.
-
-    Raises:
-        TopicError: where it is none.
-    """
-    subscription(text)
 
 
 def subscription(text: str) -> Subscription:
@@ -65,7 +56,7 @@ def subscription(text: str) -> Subscription:
     """
     first, slash, rest = text.partition("/")
     if not slash or first not in (_SHARE, _QUEUE):
-        _check_levels(text)
+        check_topic_filter(text)
         return Subscription(text)
     if first == _QUEUE:
         group, at = _QUEUE, len(_QUEUE) + 1
@@ -85,23 +76,18 @@ def subscription(text: str) -> Subscription:
     if rest.split("/", 1)[0] == _SHARE:
         raise TopicError("a shared subscription is not shared again", at)
     try:
-        _check_levels(rest)
+        check_topic_filter(rest)
     except TopicError as e:
         raise TopicError(str(e), at + e.offset) from None
     return Subscription(rest, group)
 
 
-def _check_text(text: str, what: str) -> None:
-    if not text:
-        raise TopicError(f"{what} is not empty")
-    if "\0" in text:
-        raise TopicError(f"{what} has no character U+0000", text.index("\0"))
-    size = len(text.encode("utf-8", "surrogatepass"))
-    if size > _LONGEST:
-        raise TopicError(f"{what} has at most {_LONGEST:,} bytes, this has {size:,}", len(text))
+def check_topic_filter(text: str) -> None:
+    """Checks a topic filter that is not one of a shared subscription.
 
-
-def _check_levels(text: str) -> None:
+    Raises:
+        TopicError: where it is none.
+    """
     _check_text(text, "a topic filter")
     levels, at = text.split("/"), 0
     for number, level in enumerate(levels, 1):
@@ -112,6 +98,16 @@ def _check_levels(text: str) -> None:
         if level == REST and number < len(levels):
             raise TopicError("'#' is the last level of a topic filter", at)
         at += len(level) + 1
+
+
+def _check_text(text: str, what: str) -> None:
+    if not text:
+        raise TopicError(f"{what} is not empty")
+    if "\0" in text:
+        raise TopicError(f"{what} has no character U+0000", text.index("\0"))
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > _LONGEST:
+        raise TopicError(f"{what} has at most {_LONGEST:,} bytes, this has {size:,}", len(text))
 
 
 def matches(topic: str, filter_: str) -> bool:
@@ -144,9 +140,13 @@ def _pattern(filter_: str) -> re.Pattern[str]:
     return re.compile(pattern_of(filter_, r"\Z"))
 
 
-def has_wildcards(filter_: str) -> bool:
-    """Whether a filter may match more than one topic."""
-    return ONE in filter_ or REST in filter_
+def is_filter(text: str) -> bool:
+    """Whether the text is a topic filter, which is not that of a shared subscription."""
+    try:
+        check_topic_filter(text)
+    except TopicError:
+        return False
+    return True
 
 
 def includes(wider: str, filter_: str) -> bool:
@@ -171,7 +171,8 @@ def intersection(a: str, b: str) -> str | None:
     """The filter that matches what both match; None where there is no such topic."""
     if (_is_open(a) and b.startswith("$")) or (_is_open(b) and a.startswith("$")):
         return None
-    one, other, found = a.split("/"), b.split("/"), []
+    one, other = a.split("/"), b.split("/")
+    found: list[str] = []
     for number in range(max(len(one), len(other)) + 1):
         left, right = (levels[number] if number < len(levels) else None for levels in (one, other))
         if REST in (left, right):

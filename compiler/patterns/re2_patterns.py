@@ -13,7 +13,7 @@ from typing import Any
 
 import re2
 
-from .functions import ALL
+from ..functions import ALL
 
 PATTERN_ARGUMENT = {row.function: row.pattern for row in ALL if row.pattern is not None}
 """The functions that take a pattern, and which argument it is, the receiver counted."""
