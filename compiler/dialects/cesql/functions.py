@@ -16,7 +16,6 @@ from ...nodes import (
     LESS,
     LESS_EQUALS,
     NOT_EQUALS,
-    OR,
     SUBTRACT,
     Bind,
     Call,
@@ -29,9 +28,9 @@ from ...nodes import (
     string,
 )
 from ...source import Span
-from .logic import INT_MAX, INT_MIN, Leaf, Terms, conj, constant, defined
+from .logic import FALSE, INT_MAX, INT_MIN, TRUE, Leaf, Terms, conj, constant, defined, disj
 from .profiles import Profile
-from .values import Int, Text, Truth, Value, integer, literal, number_tests, to_truth
+from .values import Int, Text, Truth, Value, integer, literal, never, number_of, number_tests, relation, to_truth
 
 
 class Site(Protocol):
@@ -44,6 +43,9 @@ class Site(Protocol):
 
     def only_ascii(self, span: Span) -> None:
         """Says that letters beyond ASCII stay as they are."""
+
+    def errs(self, message: str, span: Span) -> None:
+        """Says that a call errs whatever the event is."""
 
 
 Build: TypeAlias = Callable[..., Value]
@@ -107,8 +109,6 @@ def _is_int(site: Site, span: Span, value: Int | Text | Truth) -> Value:
         case Text(cast_from=Int(ok=ok)):
             return _always(True, ok)
         case Text(ok=ok):
-            from .values import number_of
-
             known = literal(value)
             return _always(isinstance(known, str) and number_of(known) is not None, ok)
         case Int(ok=ok):
@@ -224,9 +224,15 @@ def _right(site: Site, span: Span, text: Text, count: Int) -> Value:
 
 def _ended(site: Site, span: Span, text: Text, count: Int, cut: Callable[[Expr, Expr], Expr]) -> Value:
     """An end of a text: an error for fewer than no characters."""
-    enough = () if count.low >= 0 else (_call(span, GREATER_EQUALS, count.expr, _number(0, span)),)
+    enough = () if count.low >= 0 else (relation(GREATER_EQUALS, count.expr, _number(0, span), span),)
+    _never_beyond(site, enough, span)
     expr = _let(site, count.expr, lambda n: _let(site, text.expr, lambda whole: cut(whole, n)))
     return Text((*text.ok, *count.ok, *enough), expr)
+
+
+def _never_beyond(site: Site, tests: Terms, span: Span) -> None:
+    if FALSE in tests:
+        site.errs("the text has no such part", span)
 
 
 def _substring(site: Site, span: Span, text: Text, position: Int, length: Int | None = None) -> Value:
@@ -236,19 +242,19 @@ def _substring(site: Site, span: Span, text: Text, position: Int, length: Int | 
     size, zero = _size(text.expr, span), _number(0, span)
     within: Terms
     if isinstance(at, int):
-        within = (_call(span, GREATER_EQUALS, size, _number(abs(at), span)),) if at else ()
+        within = (relation(GREATER_EQUALS, size, _number(abs(at), span), span),) if at else ()
     else:
         within = (
             _call(span, LESS_EQUALS, position.expr, size),
             _call(span, GREATER_EQUALS, _call(span, ADD, position.expr, size), zero),
         )
     if length is not None and length.low < 0:
-        counted = _call(span, GREATER_EQUALS, length.expr, zero)
+        counted = relation(GREATER_EQUALS, length.expr, zero, span)
         if site.profile.stops_at_position_0:
             if at == 0:
-                counted = conj(())
+                counted = TRUE
             elif at is None:
-                counted = _call(span, OR, _call(span, EQUALS, position.expr, zero), counted)
+                counted = disj((_call(span, EQUALS, position.expr, zero), counted))
         within = (*within, counted)
 
     def cut(whole: Expr, begin: Expr) -> Expr:
@@ -280,7 +286,8 @@ def _substring(site: Site, span: Span, text: Text, position: Int, length: Int | 
 
         return _let(site, position.expr, from_)
 
-    return Text((*ok, *(term for term in within if term != conj(()))), _let(site, text.expr, of))
+    _never_beyond(site, within, span)
+    return Text((*ok, *(term for term in within if term != TRUE)), _let(site, text.expr, of))
 
 
 def _value(e: Lit) -> int:
@@ -290,11 +297,14 @@ def _value(e: Lit) -> int:
 def _abs(site: Site, span: Span, number: Int) -> Value:
     """The absolute value; the lowest number has none."""
     known = literal(number)
-    if isinstance(known, int) and known != INT_MIN:
+    if isinstance(known, int):
+        if known == INT_MIN:
+            site.errs("the lowest number has no absolute value", span)
+            return never("int", span)
         return integer(abs(known), span)
     if number.low >= 0:
         return number
-    lowest = _call(span, NOT_EQUALS, number.expr, _number(INT_MIN, span))
+    lowest = relation(NOT_EQUALS, number.expr, _number(INT_MIN, span), span)
     ok = (*number.ok, lowest) if number.low == INT_MIN else number.ok
     return Int(ok, _call(span, "math.abs", number.expr), 0, min(INT_MAX, max(-number.low, number.high)))
 

@@ -69,4 +69,3 @@ def pattern_of(parts: list[str]) -> str:
     """The pattern of LIKE with these parts."""
     signs = {Sign.ONE: "_", Sign.ANY: "%"}
     return "".join(signs[part] if isinstance(part, Sign) else re.sub(r"[%_]", r"\\\g<0>", part) for part in parts)
-

@@ -30,6 +30,7 @@ from ...nodes import (
     conjuncts,
     disjunction,
 )
+from ...limits import MAX_DEPTH
 from ...source import Span
 
 Terms: TypeAlias = tuple[Expr, ...]
@@ -119,13 +120,21 @@ def _joined(terms: tuple[Truth, ...], deciding: bool, join: type[Every] | type[S
 
 
 def passing(truth: Truth) -> Expr:
-    """That the value is true and nothing errs."""
-    return conj(_passing(truth, frozenset()))
+    """That the value is true and nothing errs.
+
+    Raises:
+        OutgrownError: where the conditions are nested too deeply.
+    """
+    return conj(_passing(truth, _Place(frozenset())))
 
 
 def defined(truth: Truth) -> Terms:
-    """That nothing errs."""
-    return _defined(truth, frozenset())
+    """That nothing errs.
+
+    Raises:
+        OutgrownError: where the conditions are nested too deeply.
+    """
+    return _defined(truth, _Place(frozenset()))
 
 
 def yes(truth: Truth) -> Expr:
@@ -154,65 +163,83 @@ def no(truth: Truth) -> Expr:
             return conj(no(term) for term in terms)
 
 
-Known: TypeAlias = frozenset[Expr]
-"""Conditions that hold wherever it matters whether what is written is true."""
+class OutgrownError(Exception):
+    """The CEL has outgrown a limit."""
 
 
-def _passing(truth: Truth, known: Known) -> Terms:
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where conditions are written: `known` hold wherever it matters whether they do, and `room` levels are left."""
+
+    known: frozenset[Expr]
+    room: int = MAX_DEPTH
+
+    def after(self, *terms: Iterable[Expr], levels: int = 0) -> _Place:
+        """The place beside further conditions, some levels down."""
+        if self.room < levels:
+            raise OutgrownError
+        return _Place(self.known.union(*terms), self.room - levels)
+
+
+def _passing(truth: Truth, place: _Place) -> Terms:
     match truth:
         case Leaf(ok=ok):
-            return _beyond((*ok, truth.yes), known)
+            return _beyond((*ok, truth.yes), place)
         case Not(of=inner):
-            return _failing(inner, known)
+            return _failing(inner, place)
         case Every(terms=terms):
-            return _each(terms, known, _passing)
+            return _each(terms, place, _passing)
         case Some(terms=terms):
-            return _chain(terms, known, yes, no, _passing)
+            return _chain(terms, place, yes, no, _passing)
 
 
-def _failing(truth: Truth, known: Known) -> Terms:
+def _failing(truth: Truth, place: _Place) -> Terms:
     """That the value is false and nothing errs."""
     match truth:
         case Leaf(ok=ok):
-            return _beyond((*ok, truth.no), known)
+            return _beyond((*ok, truth.no), place)
         case Not(of=inner):
-            return _passing(inner, known)
+            return _passing(inner, place)
         case Every(terms=terms):
-            return _chain(terms, known, no, yes, _failing)
+            return _chain(terms, place, no, yes, _failing)
         case Some(terms=terms):
-            return _each(terms, known, _failing)
+            return _each(terms, place, _failing)
 
 
-def _defined(truth: Truth, known: Known) -> Terms:
+def _defined(truth: Truth, place: _Place) -> Terms:
     match truth:
         case Leaf(ok=ok):
-            return _beyond(ok, known)
+            return _beyond(ok, place)
         case Not(of=inner):
-            return _defined(inner, known)
+            return _defined(inner, place)
         case Every(terms=terms):
-            return _chain(terms, known, no, yes, _defined)
+            return _chain(terms, place, no, yes, _defined)
         case Some(terms=terms):
-            return _chain(terms, known, yes, no, _defined)
+            return _chain(terms, place, yes, no, _defined)
 
 
-_Part: TypeAlias = Callable[[Truth, Known], Terms]
+_Part: TypeAlias = Callable[[Truth, _Place], Terms]
 
 
-def _beyond(terms: Terms, known: Known) -> Terms:
+def _beyond(terms: Terms, place: _Place) -> Terms:
     """The terms that do not follow, each once."""
-    return tuple(term for term in dict.fromkeys(terms) if term not in known)
+    return tuple(term for term in dict.fromkeys(terms) if term not in place.known)
 
 
-def _each(terms: tuple[Truth, ...], known: Known, part: _Part) -> Terms:
+def _each(terms: tuple[Truth, ...], place: _Place, part: _Part) -> Terms:
     found: dict[Expr, None] = {}
     for term in terms:
-        found |= dict.fromkeys(part(term, known))
-        known |= found.keys()
+        found |= dict.fromkeys(part(term, place))
+        place = place.after(found)
     return tuple(found)
 
 
 def _chain(
-    terms: tuple[Truth, ...], known: Known, deciding: Callable[[Truth], Expr], other: Callable[[Truth], Expr], last: _Part
+    terms: tuple[Truth, ...],
+    place: _Place,
+    deciding: Callable[[Truth], Expr],
+    other: Callable[[Truth], Expr],
+    last: _Part,
 ) -> Terms:
     """Each term is defined, up to one that decides; or `last` of the last one, where none before it did.
 
@@ -220,10 +247,10 @@ def _chain(
     """
     parts: list[tuple[Terms, Expr]] = []
     for term in terms[:-1]:
-        ok = _defined(term, known)
+        ok = _defined(term, place)
         parts.append((ok, deciding(term)))
-        known |= {*ok, *conjuncts(other(term))}
-    found = last(terms[-1], known)
+        place = place.after(ok, conjuncts(other(term)), levels=2 if ok else 0)
+    found = last(terms[-1], place)
     alternatives = [conj(found)]
     for ok, decides in reversed(parts):
         alternatives.append(decides)

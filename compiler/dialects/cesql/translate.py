@@ -37,10 +37,41 @@ from ...values.rfc3339 import microseconds
 from ..predicates import TIME, attribute, has_attribute, is_required
 from .functions import FUNCTIONS
 from .like import like_test
-from .logic import INT_MAX, INT_MIN, Leaf, Terms, Truth, constant, defined, every, known_value, negated, no, passing, some, yes
+from .logic import (
+    OutgrownError,
+    INT_MAX,
+    INT_MIN,
+    TRUTHS,
+    Leaf,
+    Terms,
+    Truth,
+    constant,
+    defined,
+    every,
+    known_value,
+    negated,
+    no,
+    passing,
+    some,
+    yes,
+)
 from .profiles import Profile
 from .tree import Attribute, Binary, Call, Exists, Group, In, Like, Literal, Logic, Node, Unary, ungrouped
-from .values import TRUTH, Instant, Int, Text, Value, integer, literal, never, range_tests, to_int, to_text, to_truth
+from .values import (
+    TRUTH,
+    Instant,
+    Int,
+    Text,
+    Value,
+    integer,
+    literal,
+    never,
+    range_tests,
+    relation,
+    to_int,
+    to_text,
+    to_truth,
+)
 
 _NAME = re.compile(r"[a-z0-9]+", re.ASCII)
 _LONGEST_NAME = 20
@@ -57,10 +88,6 @@ _TURN, _SHIFT = 2**32, -INT_MIN
 _KINDS = {"int": "Integer", "text": "String", "truth": "Boolean"}
 
 
-class OutgrownError(Exception):
-    """The CEL has outgrown a limit."""
-
-
 def translate(node: Node, source: Source, profile: Profile) -> tuple[Expr | None, tuple[Diagnostic, ...]]:
     """The CEL that is true where the expression is true and does not err; None where it is refused."""
     run = _Run(source, profile)
@@ -72,6 +99,7 @@ def translate(node: Node, source: Source, profile: Profile) -> tuple[Expr | None
         if expr is not None:
             run.measure(expr, node.span)
     except OutgrownError:
+        run.outgrown(node.span, f"{MAX_DEPTH} levels")
         return None, tuple(run.found)
     run.found.sort(key=lambda d: (d.span.start, d.span.end))
     return (None if any(d.severity == "error" for d in run.found) else expr), tuple(run.found)
@@ -98,6 +126,12 @@ class _Run:
         message = "only the letters A to Z change: CEL knows no case of other letters"
         self.report("TRI366", message, span, "'tricel rule TRI366' says more")
 
+    def outgrown(self, span: Span, limit: str) -> None:
+        """Reports a limit, once."""
+        if not any(d.code == "TRI102" for d in self.found):
+            help_ = "make several filters of it, under 'all' or 'any'"
+            self.report("TRI102", f"the filter as CEL has more than {limit}", span, help_)
+
     def measure(self, e: Expr, span: Span) -> tuple[int, int]:
         """The parts and levels of an expression, shared parts counted as often as they are written.
 
@@ -110,9 +144,7 @@ class _Run:
             size, depth = 1 + sum(n for n, _ in below), 1 + max((d for _, d in below), default=0)
             known = self.sizes[id(e)] = (e, size, depth)
             if size > MAX_NODES or depth > MAX_DEPTH:
-                limit = f"{MAX_NODES:,} parts" if size > MAX_NODES else f"{MAX_DEPTH} levels"
-                help_ = "compare attributes with values, or make several filters of it, under 'all' or 'any'"
-                self.report("TRI102", f"the filter as CEL has more than {limit}", span, help_)
+                self.outgrown(span, f"{MAX_NODES:,} parts" if size > MAX_NODES else f"{MAX_DEPTH} levels")
                 raise OutgrownError
         return known[1:]
 
@@ -221,7 +253,9 @@ class _Run:
             message = f"'{name[:40]}' is no name of an attribute, which has letters and digits alone"
             self.report("TRI333", message, span, did_you_mean(plain[:40]))
         elif len(folded) > _LONGEST_NAME:
-            message = f"attribute name '{folded}' has more than {_LONGEST_NAME} characters, which CloudEvents advises against"
+            message = (
+                f"attribute name '{folded}' has more than {_LONGEST_NAME} characters, which CloudEvents advises against"
+            )
             self.report("TRI334", message, span, "producers and brokers may refuse or cut such a name")
         return folded
 
@@ -273,12 +307,14 @@ class _Run:
             if literal(right) == 0:
                 self.errs("division by zero", span)
                 return never("int", span)  # type: ignore[return-value]
-            ok = (*ok, CelCall(NOT_EQUALS, (right.expr, Lit(LitKind.INT, 0, span=span)), span=span))
+            ok = (*ok, relation(NOT_EQUALS, right.expr, Lit(LitKind.INT, 0, span=span), span))
         low, high = _range(operator, left, right)
         known = low if low == high and literal(left) is not None and literal(right) is not None else None
         if known is not None and INT_MIN <= known <= INT_MAX:
             return integer(known, span)
-        return self._bounded(Int(ok, CelCall(_ARITHMETIC[operator], (left.expr, right.expr), span=span), low, high), span)
+        return self._bounded(
+            Int(ok, CelCall(_ARITHMETIC[operator], (left.expr, right.expr), span=span), low, high), span
+        )
 
     def _bounded(self, number: Int, span: Span) -> Int:
         """A number that may be beyond 32 bits, as an error there, or from the other end."""
@@ -298,15 +334,11 @@ class _Run:
 
     def _compared(self, operator: str, left: Int, right: Int, span: Span) -> Truth:
         function, opposite = _COMPARED[operator]
-        one, other = literal(left), literal(right)
-        if isinstance(one, int) and isinstance(other, int):
-            found = {LESS: one < other, LESS_EQUALS: one <= other, GREATER: one > other, GREATER_EQUALS: one >= other}
-            return constant(found[function])
-        if one is not None:
+        if literal(left) is not None and literal(right) is None:
             left, right = right, left
             function, opposite = _MIRRORED[function], _MIRRORED[opposite]
         pair = (left.expr, right.expr)
-        return Leaf((*left.ok, *right.ok), CelCall(function, pair, span=span), CelCall(opposite, pair, span=span))
+        return Leaf((*left.ok, *right.ok), relation(function, *pair, span), relation(opposite, *pair, span))
 
     def _equal(self, node: Binary, equal: bool) -> Truth:
         left, right, span = self.value(node.left), self.value(node.right), node.span
@@ -323,11 +355,18 @@ class _Run:
     def _equality(self, left: Int | Text, right: Int | Text, span: Span) -> Truth:
         """That two numbers, or two texts, are equal."""
         one, other = literal(left), literal(right)
-        if one is not None and other is not None:
-            return constant(one == other)
+        for text, value in ((left, other), (right, one)):
+            if isinstance(text, Text) and isinstance(text.cast_from, TRUTH) and isinstance(value, str):
+                return self._spelled(text.cast_from, value)
         pair = (right.expr, left.expr) if one is not None else (left.expr, right.expr)
-        same, different = CelCall(EQUALS, pair, span=span), CelCall(NOT_EQUALS, pair, span=span)
-        return Leaf((*left.ok, *right.ok), same, different)
+        return Leaf((*left.ok, *right.ok), relation(EQUALS, *pair, span), relation(NOT_EQUALS, *pair, span))
+
+    def _spelled(self, truth: Truth, text: str) -> Truth:
+        """That the text of a truth value is `text`."""
+        if text in TRUTHS:
+            return truth if text == TRUTHS[0] else negated(truth)
+        never_so = constant(False)
+        return Leaf(defined(truth), never_so.yes, never_so.no)
 
     def _at_times(self, subject: Value, others: tuple[Node, ...], span: Span) -> Truth:
         """That `time` is one of the instants, each written as a text."""

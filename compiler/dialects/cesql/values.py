@@ -2,13 +2,46 @@
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, assert_never
+from typing import Any, TypeAlias, assert_never
 
-from ...nodes import CONDITIONAL, EQUALS, GREATER_EQUALS, IN, LESS_EQUALS, NOT_EQUALS, Call, Expr, ListExpr, Lit, LitKind, string
+from ...nodes import (
+    CONDITIONAL,
+    EQUALS,
+    GREATER,
+    GREATER_EQUALS,
+    IN,
+    LESS,
+    LESS_EQUALS,
+    NOT_EQUALS,
+    Call,
+    Expr,
+    ListExpr,
+    Lit,
+    LitKind,
+    string,
+)
 from ...source import Span
-from .logic import FALSE, INT_MAX, INT_MIN, TRUTHS, Every, Leaf, Not, Some, Terms, Truth, constant, defined, known_value, yes
+from .logic import (
+    FALSE,
+    TRUE,
+    INT_MAX,
+    INT_MIN,
+    TRUTHS,
+    Every,
+    Leaf,
+    Not,
+    Some,
+    Terms,
+    Truth,
+    constant,
+    defined,
+    known_value,
+    yes,
+)
 
 WHOLE_NUMBER = "^[-+]?0*[0-9]{1,10}$"
 """The pattern of a text that `int` takes, and that may be a number of 32 bits."""
@@ -138,6 +171,23 @@ def range_tests(number: Expr, span: Span) -> tuple[Expr, Expr]:
     """That a number is one of 32 bits."""
     low, high = (Lit(LitKind.INT, end, span=span) for end in (INT_MIN, INT_MAX))
     return Call(GREATER_EQUALS, (number, low), span=span), Call(LESS_EQUALS, (number, high), span=span)
+
+
+def relation(function: str, left: Expr, right: Expr, span: Span) -> Expr:
+    """A comparison; of two literals, what it comes to."""
+    if isinstance(left, Lit) and isinstance(right, Lit):
+        return TRUE if _RELATIONS[function](left.value, right.value) else FALSE
+    return Call(function, (left, right), span=span)
+
+
+_RELATIONS: dict[str, Callable[[Any, Any], bool]] = {
+    EQUALS: operator.eq,
+    NOT_EQUALS: operator.ne,
+    LESS: operator.lt,
+    LESS_EQUALS: operator.le,
+    GREATER: operator.gt,
+    GREATER_EQUALS: operator.ge,
+}
 
 
 def number_of(text: str) -> int | None:
