@@ -28,9 +28,9 @@ from ...nodes import (
     string,
 )
 from ...source import Span
-from .logic import FALSE, INT_MAX, INT_MIN, TRUE, Leaf, Terms, conj, constant, defined, disj
+from .logic import FALSE, INT_MAX, INT_MIN, TRUE, Leaf, Terms, Truth, conj, constant, defined, disj
 from .profiles import Profile
-from .values import Int, Text, Truth, Value, integer, literal, never, number_of, number_tests, relation, to_truth
+from .values import Int, Text, Value, integer, literal, never, number_of, number_tests, relation, to_truth
 
 
 class Site(Protocol):
@@ -152,7 +152,7 @@ def _concat(site: Site, span: Span, *texts: Text) -> Value:
     for text in texts:
         last = parts[-1] if parts else None
         if isinstance(last, Lit) and isinstance(text.expr, Lit):
-            parts[-1] = string(f"{last.value}{text.expr.value}", span)
+            parts[-1] = string("".join(str(part.value) for part in (last, text.expr)), span)
         elif text.expr != string(""):
             parts.append(text.expr)
     ok = tuple(term for text in texts for term in text.ok)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from ...limits import MAX_DEPTH
 from ...nodes import (
     AND,
     EQUALS,
@@ -30,7 +31,6 @@ from ...nodes import (
     conjuncts,
     disjunction,
 )
-from ...limits import MAX_DEPTH
 from ...source import Span
 
 Terms: TypeAlias = tuple[Expr, ...]

@@ -17,8 +17,8 @@ from lark.exceptions import UnexpectedInput
 from tricel.grammar import cesql_parser
 
 from ...diagnostics import Diagnostic
-from ...limits import MAX_DEPTH, MAX_NODES, over_text
 from ...limits import DEFAULT as LIMITS
+from ...limits import MAX_DEPTH, MAX_NODES, over_text
 from ...source import Source, Span
 from .syntax_help import syntax_problem
 from .tree import Attribute, Binary, Call, Exists, Group, In, Like, Literal, Logic, Node, Unary

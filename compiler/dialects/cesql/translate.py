@@ -38,11 +38,11 @@ from ..predicates import TIME, attribute, has_attribute, is_required
 from .functions import FUNCTIONS
 from .like import like_test
 from .logic import (
-    OutgrownError,
     INT_MAX,
     INT_MIN,
     TRUTHS,
     Leaf,
+    OutgrownError,
     Terms,
     Truth,
     constant,
@@ -318,7 +318,7 @@ class _Run:
 
     def _bounded(self, number: Int, span: Span) -> Int:
         """A number that may be beyond 32 bits, as an error there, or from the other end."""
-        if INT_MIN <= number.low and number.high <= INT_MAX:
+        if number.low >= INT_MIN and number.high <= INT_MAX:
             return number
         if self.profile.wraps:
             # A multiple of 2^32 makes it no less than 0, and the sum is less than 2^63.
@@ -408,7 +408,7 @@ class _Run:
         """That a value is one of others of its own type."""
         if isinstance(left, TRUTH):
             tests = [self._same(left, item, span, True) for item in items]  # type: ignore[arg-type]
-        elif isinstance(left, Instant) or all(literal(item) is not None for item in items) and literal(left) is None:
+        elif isinstance(left, Instant) or (all(literal(item) is not None for item in items) and literal(left) is None):
             wanted = list(dict.fromkeys(item.expr for item in items))  # type: ignore[union-attr]
             return _one_of(left, wanted, span)
         else:

@@ -27,9 +27,9 @@ from ...nodes import (
 from ...source import Span
 from .logic import (
     FALSE,
-    TRUE,
     INT_MAX,
     INT_MIN,
+    TRUE,
     TRUTHS,
     Every,
     Leaf,
