@@ -142,7 +142,7 @@ def test_cloudevents_sql_is_judged_in_its_place() -> None:
         "spec.filters[0].cesql:2:3: error[TRI361]: there is no function 'LENGHT'\n"
         "      LENGHT(id) > 3\n"
         "      ^^^^^^\n"
-        "  help: did you mean 'LENGTH'?\n"
+        "  help: did you mean 'LENGTH'?"
     ) in message
 
 

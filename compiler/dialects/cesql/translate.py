@@ -35,6 +35,7 @@ from ...source import Source, Span
 from ...suggest import closest, did_you_mean
 from ...values.rfc3339 import microseconds
 from ..predicates import TIME, attribute, has_attribute, is_required
+from .arithmetic import bounded, result_range
 from .functions import FUNCTIONS
 from .like import like_test
 from .logic import (
@@ -66,7 +67,6 @@ from .values import (
     integer,
     literal,
     never,
-    range_tests,
     relation,
     to_int,
     to_text,
@@ -84,7 +84,6 @@ _COMPARED = {
 """Comparisons, and their opposites."""
 _MIRRORED = {LESS: GREATER, LESS_EQUALS: GREATER_EQUALS, GREATER: LESS, GREATER_EQUALS: LESS_EQUALS}
 _ARITHMETIC = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE, "%": MODULO}
-_TURN, _SHIFT = 2**32, -INT_MIN
 _KINDS = {"int": "Integer", "text": "String", "truth": "Boolean"}
 
 
@@ -299,7 +298,7 @@ class _Run:
         if isinstance(known, int) and known > INT_MIN:
             return integer(-known, node.span)
         negative = CelCall(NEGATE, (number.expr,), span=node.span)
-        return self._bounded(Int(number.ok, negative, -number.high, -number.low), node.span)
+        return bounded(Int(number.ok, negative, -number.high, -number.low), self.profile, node.span)
 
     def _arithmetic(self, operator: str, left: Int, right: Int, span: Span) -> Int:
         ok = (*left.ok, *right.ok)
@@ -308,29 +307,13 @@ class _Run:
                 self.errs("division by zero", span)
                 return never("int", span)  # type: ignore[return-value]
             ok = (*ok, relation(NOT_EQUALS, right.expr, Lit(LitKind.INT, 0, span=span), span))
-        low, high = _range(operator, left, right)
+        low, high = result_range(operator, left, right)
         known = low if low == high and literal(left) is not None and literal(right) is not None else None
         if known is not None and INT_MIN <= known <= INT_MAX:
             return integer(known, span)
-        return self._bounded(
-            Int(ok, CelCall(_ARITHMETIC[operator], (left.expr, right.expr), span=span), low, high), span
+        return bounded(
+            Int(ok, CelCall(_ARITHMETIC[operator], (left.expr, right.expr), span=span), low, high), self.profile, span
         )
-
-    def _bounded(self, number: Int, span: Span) -> Int:
-        """A number that may be beyond 32 bits, as an error there, or from the other end."""
-        if number.low >= INT_MIN and number.high <= INT_MAX:
-            return number
-        if self.profile.wraps:
-            # A multiple of 2^32 makes it no less than 0, and the sum is less than 2^63.
-            shift = _SHIFT + -(-max(-number.low - _SHIFT, 0) // _TURN) * _TURN
-            modulus, shifted, back = (Lit(LitKind.INT, n, span=span) for n in (_TURN, shift, _SHIFT))
-            sum_ = CelCall(ADD, (number.expr, shifted), span=span)
-            wrapped = CelCall(SUBTRACT, (CelCall(MODULO, (sum_, modulus), span=span), back), span=span)
-            return Int(number.ok, wrapped)
-        at_least, at_most = range_tests(number.expr, span)
-        tests = ((at_least, number.low < INT_MIN), (at_most, number.high > INT_MAX))
-        ok = (*number.ok, *(test for test, needed in tests if needed))
-        return Int(ok, number.expr, max(number.low, INT_MIN), min(number.high, INT_MAX))
 
     def _compared(self, operator: str, left: Int, right: Int, span: Span) -> Truth:
         function, opposite = _COMPARED[operator]
@@ -481,32 +464,3 @@ def _one_of(subject: Int | Text | Instant, wanted: list[Expr], span: Span) -> Le
         return Leaf(subject.ok, CelCall(EQUALS, pair, span=span), CelCall(NOT_EQUALS, pair, span=span))
     test = CelCall(IN, (subject.expr, ListExpr(tuple(wanted), span=span)), span=span)
     return Leaf(subject.ok, test, CelCall(NOT, (test,), span=span))
-
-
-def _range(operator: str, left: Int, right: Int) -> tuple[int, int]:
-    """The least and the greatest result, in whole numbers of any size."""
-    corners = [(x, y) for x in (left.low, left.high) for y in (right.low, right.high)]
-    match operator:
-        case "+":
-            return left.low + right.low, left.high + right.high
-        case "-":
-            return left.low - right.high, left.high - right.low
-        case "*":
-            products = [x * y for x, y in corners]
-            return min(products), max(products)
-        case "/":
-            divisors = [y for y in (right.low, right.high, -1, 1) if y and right.low <= y <= right.high]
-            quotients = [_quotient(x, y) for x in (left.low, left.high) for y in divisors]
-            return min(quotients, default=0), max(quotients, default=0)
-        case _:
-            if literal(left) is not None and literal(right):
-                rest = left.low - right.low * _quotient(left.low, right.low)
-                return rest, rest
-            most = max(abs(right.low), abs(right.high), 1) - 1
-            return (0 if left.low >= 0 else -most), (0 if left.high <= 0 else most)
-
-
-def _quotient(x: int, y: int) -> int:
-    """`x / y` rounded towards 0."""
-    whole = abs(x) // abs(y)
-    return whole if (x < 0) == (y < 0) else -whole
