@@ -5,16 +5,25 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
-__all__ = ["cel_parser"]
+__all__ = ["cel_parser", "cesql_parser"]
 
 
 def cel_parser(transformer: Any) -> Any:
     """The LALR parser of CEL, a `lark.Lark` that calls `transformer` at each reduction with all tokens."""
+    return _parser("cel.lark", transformer)
+
+
+def cesql_parser(transformer: Any) -> Any:
+    """The parser of CloudEvents SQL, of the same kind."""
+    return _parser("cesql.lark", transformer)
+
+
+def _parser(grammar: str, transformer: Any) -> Any:
     from lark import Lark
 
     from .lexer import StateLexer
 
-    text = resources.files(__package__).joinpath("cel.lark").read_text("utf-8")
+    text = resources.files(__package__).joinpath(grammar).read_text("utf-8")
     return Lark(
         text, parser="lalr", lexer=StateLexer, transformer=transformer, keep_all_tokens=True, maybe_placeholders=False
     )

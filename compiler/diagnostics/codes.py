@@ -283,11 +283,6 @@ DIALECT_AND_MANIFEST = {
         "'match' is a macro, not a function: its pattern is read at compile time and must be one string "
         "literal. '*' is any run of characters, '?' is one.",
     ),
-    "TRI343": Code(
-        "error",
-        "dialect not supported",
-        "CloudEvents SQL is not read by this version. Nothing is approximated, so the filter is refused.",
-    ),
     "TRI344": Code(
         "warning",
         "field that a Knative cluster drops",
@@ -335,6 +330,53 @@ DIALECT_AND_MANIFEST = {
         "error",
         "form that this version of the language does not have",
         "The form was deprecated, and the version of the language that the Trigger names has it no more.",
+    ),
+    "TRI360": Code(
+        "error",
+        "not CloudEvents SQL",
+        "The text is not an expression of CloudEvents SQL 1.0, whose grammar is published with its specification. A sign "
+        "before a digit belongs to the number, and numbers are of 32 bits.",
+    ),
+    "TRI361": Code(
+        "error",
+        "function that CloudEvents SQL does not have",
+        "CloudEvents SQL has no function of this name, or it takes another number of arguments. On an event the call "
+        "would be an error, so nothing would pass.",
+    ),
+    "TRI362": Code(
+        "error",
+        "not a condition",
+        "The expression is a number or a text. By the specification an event then does not pass; one of Knative's "
+        "brokers takes it for true or false, and another fails. Attributes are texts.",
+    ),
+    "TRI363": Code(
+        "warning",
+        "AND, OR and XOR without parentheses",
+        "In CloudEvents SQL the three have one precedence. By the published grammar the rightmost is evaluated first: "
+        "`a AND b OR c` is `a AND (b OR c)`, where SQL has `(a AND b) OR c`.",
+    ),
+    "TRI364": Code(
+        "warning",
+        "NOT of the left operand alone",
+        "NOT binds tighter than comparisons, LIKE and IN: `NOT type = 'x'` compares the opposite of `type` with 'x'. "
+        "It is seldom meant, and mostly an error on every event.",
+    ),
+    "TRI365": Code(
+        "warning",
+        "always an error",
+        "The part errs whatever the event is: a text that is no number where a number is needed, or a division by 0. "
+        "Where it is evaluated the event does not pass.",
+    ),
+    "TRI366": Code(
+        "warning",
+        "letters beyond ASCII keep their case",
+        "LOWER and UPPER of an attribute change the letters A to Z alone, since CEL maps no others. A text with other "
+        "letters may compare otherwise than in an engine that maps them all.",
+    ),
+    "TRI367": Code(
+        "warning",
+        "two quotes inside a string",
+        "SQL writes a quote in a string as two. In CloudEvents SQL they stay two; one is written with a backslash.",
     ),
 }
 

@@ -27,7 +27,8 @@ DIALECTS: tuple[Dialect, ...] = (
     ALL,
     ANY,
     NOT,
-    cesql.ROW,
+    cesql.CESQL,
+    cesql.SQL,
     labels.ROW,
 )
 """Every dialect, once."""

@@ -85,7 +85,7 @@ def test_findings_are_in_the_order_of_their_places(tmp_path: Path) -> None:
     _, found = compile_objects(values)
     one = len(found) // 2
     assert ["cluster/shop/a"] * one + ["cluster/shop/b"] * one == [d.source.name for d in found]
-    places = [(d.source.name, d.span.start, d.code) for d in found]
+    places = [(d.source.name, d.source.resolve(d.span)[1].start, d.code) for d in found]
     assert sorted(places) == places
     codes = [d.code for d in found[:one]]
     assert 9 == len(codes) > len(set(codes))

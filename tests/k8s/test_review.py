@@ -130,6 +130,22 @@ def test_a_denial_shows_every_problem_in_its_place() -> None:
     assert "spec.filter.expression:2:32: error[TRI204]" in message
 
 
+def test_cloudevents_sql_is_judged_in_its_place() -> None:
+    sound = response(admission_review(trigger({"filters": [{"cesql": "type LIKE 'com.%' AND priority > 5"}]})))
+    assert sound["allowed"]
+    assert "warnings" not in sound
+    doubtful = response(admission_review(trigger({"filters": [{"cesql": "NOT type = 'x'"}]})))
+    assert doubtful["allowed"]
+    assert any("TRI364" in w and w.startswith("spec.filters[0].cesql") for w in doubtful["warnings"]), doubtful
+    message, _, _ = denied(admission_review(trigger({"filters": [{"cesql": "type = 'x' AND\n  LENGHT(id) > 3"}]})))
+    assert (
+        "spec.filters[0].cesql:2:3: error[TRI361]: there is no function 'LENGHT'\n"
+        "      LENGHT(id) > 3\n"
+        "      ^^^^^^\n"
+        "  help: did you mean 'LENGTH'?"
+    ) in message
+
+
 def test_a_denial_has_no_control_characters() -> None:
     message, _, _ = denied(admission_review(trigger({"filter": {"a\x1b[31m\u202e": {}}})))
     assert re.search(r"[\x00-\x09\x0b-\x1f\u202e]", message) is None

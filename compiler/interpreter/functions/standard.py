@@ -15,7 +15,7 @@ from ..registry import implements
 _PATTERNS = 128
 """Compiled patterns that are kept, of up to 8 MiB each: an event may bring a pattern of its own."""
 _BLANK = "\t\n\v\f\r "
-_DIGITS = re.compile(r"[+-]?\d+", re.ASCII)
+_DIGITS = re.compile(r"([+-]?)0*+(\d*)", re.ASCII)
 _DECIMAL = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf|infinity|nan(?:\(\w*\))?)", re.ASCII | re.IGNORECASE
 )
@@ -126,8 +126,9 @@ def _read_uint(text: str) -> Uint:
 
 def _whole(text: str, wanted: str) -> int:
     trimmed = text.strip(_BLANK)
-    if _DIGITS.fullmatch(trimmed) and len(trimmed) <= 1000:
-        return int(trimmed)
+    found = _DIGITS.fullmatch(trimmed)
+    if found is not None and trimmed[-1:].isdigit() and len(found[2]) <= 1000:  # zeros before it count for nothing
+        return int(found[1] + (found[2] or "0"))
     raise CelError(f"not {'an' if wanted == 'int' else 'a'} {wanted}: {text[:60]!r}")
 
 
