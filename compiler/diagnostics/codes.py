@@ -160,7 +160,7 @@ DIALECT_AND_MANIFEST = {
         "error",
         "field that cannot stand here",
         "There is no such field. An API server drops it without a word, and a misspelt 'filter' that is dropped delivers "
-        "every event. Directly in the spec of a Knative Trigger a name that resembles no known one, and holds nothing like "
+        "every event; a field that a CloudEvents subscription has not is refused as well. Directly in the spec of a Knative Trigger a name that resembles no known one, and holds nothing like "
         "a filter, is a warning (TRI312) instead: a newer Knative may have it.",
     ),
     "TRI309": Code(
@@ -228,7 +228,8 @@ DIALECT_AND_MANIFEST = {
         "error",
         "invalid attribute name",
         "Knative takes attribute names of lower-case letters and digits that begin with a letter. "
-        "'filter.attributes' also takes such names joined by dots.",
+        "'filter.attributes' also takes such names joined by dots. CloudEvents itself, and so a filter of its Subscriptions "
+        "API, takes names that begin with a digit.",
     ),
     "TRI334": Code(
         "warning",
@@ -254,8 +255,8 @@ DIALECT_AND_MANIFEST = {
     "TRI338": Code(
         "error",
         "test that the attribute does not allow",
-        "'time' is an instant and 'datamediatype' is derived from 'datacontenttype'; neither has a prefix or "
-        "a suffix, and a media type has no parameters.",
+        "For Knative 'time' is an instant and 'datamediatype' is derived from 'datacontenttype'; neither has a prefix or "
+        "a suffix, and a media type has no parameters. In a label selector 'time' has no value.",
     ),
     "TRI339": Code(
         "warning",

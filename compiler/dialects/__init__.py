@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..documents.document import Place
 from ..suggest import closest, did_you_mean
-from . import attributes, cel, cesql, combinators, expression, labels, source_and_type, subscriptions
+from . import attribute_filters, attributes, cel, cesql, combinators, expression, labels, source_and_type, subscriptions
+from .combinators import Known
 from .expression import expand_match
 from .model import Dialect, Rows, ToCel, Translation, Under, standing
 
@@ -13,21 +14,21 @@ def _filters() -> Rows:
     return UNDER_FILTERS
 
 
-ALL, ANY, NOT = combinators.combinators(_filters)
+_KNATIVE = Known(_filters)
+ALL, ANY, NOT = combinators.combinators(_KNATIVE)
 
 DIALECTS: tuple[Dialect, ...] = (
     cel.ROW,
     attributes.ROW,
     expression.ROW,
     source_and_type.ROW,
-    combinators.filters(_filters),
-    subscriptions.EXACT,
-    subscriptions.PREFIX,
-    subscriptions.SUFFIX,
+    combinators.filters(_KNATIVE),
+    *attribute_filters.ROWS,
     ALL,
     ANY,
     NOT,
     cesql.ROW,
+    subscriptions.row(lambda: BY_NAME),
     labels.ROW,
 )
 """Every dialect, once."""
@@ -56,7 +57,7 @@ def dialect_named(name: str) -> Dialect:
 
 def filter_object(place: Place) -> Translation:
     """One filter of `filters`: `{exact: {type: t}}`, `{any: [...]}`."""
-    return combinators.filter_object(_filters, place)
+    return combinators.filter_object(_KNATIVE, place)
 
 
 __all__ = [
