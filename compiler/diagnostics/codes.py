@@ -318,7 +318,8 @@ DIALECT_AND_MANIFEST = {
         "error",
         "not a label selector",
         "The text or the object is not a label selector of Kubernetes: requirements such as `a=b`, `a in (b, c)`, `a` and "
-        "`!a`, joined by commas; or `matchLabels` and `matchExpressions`.",
+        "`!a`, joined by commas; or `matchLabels` and `matchExpressions`, or such a text as `selector`, beside the `path` of a map in "
+        "the payload, which begins with `data`.",
     ),
     "TRI350": Code(
         "error",
@@ -331,6 +332,12 @@ DIALECT_AND_MANIFEST = {
         "error",
         "form that this version of the language does not have",
         "The form was deprecated, and the version of the language that the Trigger names has it no more.",
+    ),
+    "TRI355": Code(
+        "warning",
+        "part of a selector that is null",
+        "A part of a label selector that is null is taken for one that is absent, as Kubernetes does. A selector without "
+        "parts selects every event, which a template that renders to nothing hardly means.",
     ),
 }
 

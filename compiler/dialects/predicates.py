@@ -179,19 +179,20 @@ def _guarded(name: str, place: Place, test: Expr) -> Expr:
 
 def has_attribute(name: str, at: Span) -> Expr:
     """That an event has the attribute."""
-    if _selectable(name):
+    if selectable(name):
         return Has(Ident("ce", span=at), name, span=at)
     return Call(IN, (string(name, at), Ident("ce", span=at)), span=at)
 
 
 def attribute(name: str, at: Span) -> Expr:
     """The value of an attribute."""
-    if _selectable(name):
+    if selectable(name):
         return Select(Ident("ce", span=at), name, span=at)
     return Call(INDEX, (Ident("ce", span=at), string(name, at)), span=at)
 
 
-def _selectable(name: str) -> bool:
+def selectable(name: str) -> bool:
+    """Whether CEL can write `.name`, here of lower-case letters and digits alone."""
     return _NAME.fullmatch(name) is not None and name not in _RESERVED
 
 

@@ -20,7 +20,7 @@ from tricel.compiler.interpreter import evaluator
 from tricel.compiler.values.cloudevents import Event, read_event
 from tricel.spark_backend.engines.instants import with_instants
 
-MANY = int(os.environ.get("TRICEL_EXAMPLES", "2000"))
+MANY = 20_000 if os.environ.get("TRICEL_SAMPLE") == "all" else 2_000
 EVENTS = 25
 PAGE = REPOSITORY / "docs" / "dialects" / "subscriptions.md"
 ROW = BY_NAME["subscriptions"]

@@ -17,7 +17,7 @@ from tricel import compile_filter
 
 pytestmark = pytest.mark.spark
 
-MANY = int(os.environ.get("TRICEL_EXAMPLES", "60"))
+MANY = 600 if os.environ.get("TRICEL_SAMPLE") == "all" else 60
 TOGETHER = 20
 """Filters in one query."""
 EVENTS = 400
