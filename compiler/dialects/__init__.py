@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ..documents.document import Place
 from ..suggest import closest, did_you_mean
 from . import attribute_filters, attributes, cel, cesql, combinators, expression, labels, source_and_type, subscriptions
@@ -27,13 +29,15 @@ DIALECTS: tuple[Dialect, ...] = (
     ALL,
     ANY,
     NOT,
-    cesql.ROW,
+    replace(cesql.ROW, suffix=".cesql"),
     subscriptions.row(lambda: BY_NAME),
     labels.ROW,
 )
 """Every dialect, once."""
 
 BY_NAME: Rows = {row.name: row for row in DIALECTS}
+BY_SUFFIX: Rows = {row.suffix: row for row in DIALECTS if row.suffix}
+"""Those whose filters stand in files of their own, by how the names of these end."""
 UNDER_FILTER: Rows = standing(DIALECTS, Under.FILTER)
 """What may stand under `filter`; exactly one of them at a time."""
 UNDER_FILTERS: Rows = standing(DIALECTS, Under.FILTERS)
@@ -62,6 +66,7 @@ def filter_object(place: Place) -> Translation:
 
 __all__ = [
     "BY_NAME",
+    "BY_SUFFIX",
     "DIALECTS",
     "FILTERS",
     "UNDER_FILTER",

@@ -255,4 +255,5 @@ ROW = Dialect(
     example="env in (prod, test), tier != web, !canary",
     page="labels",
     text=True,
+    suffix=".labels",
 )
