@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 from filter_sets import trigger_yaml
+from tricel.compiler.dialects import DIALECTS
 from tricel.spark_backend.storage.links import below
 
+from tricel import load_triggers
 from tricel.cli import main
 from tricel.manifest_files import find
 
@@ -237,3 +239,86 @@ def test_for_knative_an_expression_is_an_error(tmp_path: Path) -> None:
     assert (1, True) == (done.exit_code, "error[TRI345]" in done.output)
     for arguments in (["-e", "true"], ["--triggers", "cluster"]):
         assert 2 == lint("--target", "knative", *arguments).exit_code
+
+
+# Files that are one filter.
+
+
+def codes(folder: Path | str, *options: str) -> list[tuple[str, str]]:
+    """The codes of what is found, with the file, the line and the column."""
+    found = lint(*options, folder).stdout
+    return [(m[2], Path(m[1]).name) for m in re.finditer(r"^(\S+:\d+:\d+): \w+\[(TRI\d+)\]", found, re.MULTILINE)]
+
+
+def test_files_of_filters_are_read_beside_manifests_by_their_suffix(tmp_path: Path) -> None:
+    write(tmp_path / "a.yaml")
+    write(tmp_path / "deep/large-orders.cel", 'ce.type == "order"\n  && data.total > 100.0 // the large ones\n')
+    write(tmp_path / "deep/canaries.labels", "env in (prod),\n  !stable\n")
+    write(tmp_path / "notes.txt", "not a filter")
+    assert ["a.yaml", "deep/canaries.labels", "deep/large-orders.cel"] == names(tmp_path)
+    triggers = {each.id: each.compiled.cel for each in load_triggers(tmp_path)}
+    assert {
+        "a": "true",
+        "large-orders": 'ce.type == "order" && data.total > 100.0',
+        "canaries": 'has(ce.env) && ce.env == "prod" && !has(ce.stable)',
+    } == triggers
+
+
+def test_what_is_wrong_in_a_file_of_a_filter_has_its_place(tmp_path: Path) -> None:
+    write(tmp_path / "a.cel", 'ce.type == "order" &&\n  user.id == 1')
+    write(tmp_path / "b.labels", "env in (prod)\n  canary")
+    write(tmp_path / "c.cesql", "type ==== 5")
+    (tmp_path / "d.cel").write_bytes(b'ce.type == "\xff"')
+    (tmp_path / "e.cel").write_bytes(b"\xef\xbb\xbfuser.id == 1")
+    (tmp_path / "f.cel").write_text("")
+    found = dict(reversed([(name.partition(":")[0], (code, name)) for code, name in codes(tmp_path)]))
+    assert ("TRI201", "a.cel:2:3") == found["a.cel"]
+    assert ("TRI349", "b.labels:2:3") == found["b.labels"]
+    assert found["c.cesql"][0].startswith("TRI")
+    assert ("TRI306", "d.cel:1:13") == found["d.cel"]
+    assert ("TRI201", "e.cel:1:1") == found["e.cel"]
+    assert found["f.cel"][0] == "TRI101"
+
+
+def test_two_files_of_filters_have_two_names(tmp_path: Path) -> None:
+    write(tmp_path / "orders.cel", "true")
+    write(tmp_path / "x/orders.labels", "a=b")
+    assert [("TRI316", "orders.labels:1:1")] == codes(tmp_path)
+    assert "is already defined in" in lint(tmp_path).stdout
+
+
+def test_a_dialect_says_what_every_file_is(tmp_path: Path) -> None:
+    write(tmp_path / "a.cel", "x=y")
+    write(tmp_path / "b.labels", "p=q")
+    write(
+        tmp_path / "c.json",
+        '{"types": ["t"], "filters": [{"suffix": {"subject": ".png"}}], "sink": "https://example.com"}',
+    )
+    write(tmp_path / "d.yaml")
+    (one,) = load_triggers(tmp_path / "a.cel", dialect="labels")
+    assert ("a", 'has(ce.x) && ce.x == "y"') == (one.id, one.compiled.cel)
+    (one,) = load_triggers(tmp_path / "c.json", dialect="subscriptions")
+    assert 'ce.type == "t" && has(ce.subject) && ce.subject.endsWith(".png")' == one.compiled.cel
+    (one,) = load_triggers(tmp_path, dialect="labels")
+    assert "b" == one.id
+    assert () == load_triggers(tmp_path, dialect="subscriptions")
+    with pytest.raises(ValueError, match="no dialect 'label': did you mean 'labels'"):
+        load_triggers(tmp_path, dialect="label")
+    assert 1 == lint("--dialect", "labels", tmp_path / "d.yaml").exit_code
+    assert 0 == lint("--dialect", "labels", "-", given=b"env=prod").exit_code
+    assert [("TRI349", "<stdin>:1:3")] == [
+        (m[2], m[1])
+        for m in re.finditer(r"^(\S+): \w+\[(\w+)\]", lint("--dialect", "labels", "-", given=b"a b").stdout)
+    ]
+
+
+def test_the_limits_of_a_filter_hold_in_a_file(tmp_path: Path) -> None:
+    write(tmp_path / "a.cel", f"ce.id == '{'a' * 60}'")
+    assert [("TRI102", "a.cel:1:1")] == [(c, n) for c, n in codes(tmp_path, "--limit", "text=50")]
+    assert [] == codes(tmp_path)
+
+
+def test_a_suffix_is_that_of_one_dialect_whose_filters_are_text() -> None:
+    with_suffix = [row for row in DIALECTS if row.suffix]
+    assert {".cel": "cel", ".cesql": "cesql", ".labels": "labels"} == {row.suffix: row.name for row in with_suffix}
+    assert all(row.text and re.fullmatch(r"\.[a-z]+", row.suffix) for row in with_suffix)

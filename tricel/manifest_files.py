@@ -1,4 +1,4 @@
-"""The manifest files of a folder, each once: links followed, and what git ignores left out where that is asked."""
+"""The manifest files of a folder, and those of single filters, each once: links followed, and what git ignores left out where that is asked."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tricel.compiler import Diagnostic, Source
+from tricel.compiler.dialects import BY_SUFFIX, Dialect
 from tricel.compiler.source import NOWHERE
 from tricel.spark_backend.storage.links import walked
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-_SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+_SUFFIXES = frozenset({".yaml", ".yml", ".json", *BY_SUFFIX})
 _GIT = ".git"
 
 
@@ -27,8 +28,10 @@ class Found:
     warnings: tuple[Diagnostic, ...] = ()
 
 
-def find(path: Path, *, ignoring: bool = False) -> Found:
+def find(path: Path, *, ignoring: bool = False, dialect: Dialect | None = None) -> Found:
     """The manifest files at a path: itself, or those below a folder, each once by whatever links it is reached.
+
+    Files of single filters, which have the suffix of a dialect, are among them; with a `dialect`, its own files alone.
 
     A mounted ConfigMap has its files once more below a folder whose name begins with `..`, which is passed over, as
     `.git` is. With `ignoring` so is what the `.gitignore` files of the folder, of those below it and of those above it
@@ -39,6 +42,11 @@ def find(path: Path, *, ignoring: bool = False) -> Found:
     """
     if not path.is_dir():
         return Found((path,))
+    suffixes = _SUFFIXES if dialect is None else {dialect.suffix} - {""}
+
+    def wanted(file: str) -> bool:
+        return Path(file).suffix in suffixes
+
     ignored = _IgnoredBelow(path)
 
     def left_out(folder: str, name: str, is_folder: bool) -> bool:
@@ -49,16 +57,12 @@ def find(path: Path, *, ignoring: bool = False) -> Found:
 
     found = walked(path, left_out, _refused)
     back = (_not_followed(link, "leads back to a folder that it is in") for link in found.circles)
-    broken = (_not_followed(link, "leads to nothing, or to itself") for link in found.broken if _is_manifest(link))
-    return Found(_each_once(filter(_is_manifest, found.files)), (*back, *broken))
+    broken = (_not_followed(link, "leads to nothing, or to itself") for link in found.broken if wanted(link))
+    return Found(_each_once(filter(wanted, found.files)), (*back, *broken))
 
 
 def _refused(error: OSError) -> None:
     raise error
-
-
-def _is_manifest(path: str) -> bool:
-    return Path(path).suffix in _SUFFIXES
 
 
 def _each_once(files: Iterable[str]) -> tuple[Path, ...]:

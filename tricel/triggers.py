@@ -24,7 +24,9 @@ from tricel.compiler import (
 )
 from tricel.compiler.diagnostics import in_order
 from tricel.compiler.diagnostics.as_text import visible
+from tricel.compiler.dialects import BY_SUFFIX, Dialect, dialect_named
 from tricel.compiler.limits import DEFAULT
+from tricel.compiler.manifests.filter_file import read_filter_file
 from tricel.compiler.source import NOWHERE
 from tricel.compiler.versions import LanguageVersion
 from tricel.manifest_files import find
@@ -66,16 +68,20 @@ def load_triggers(
     environment: Environment = CLOUD_EVENT,
     engine: str = DEFAULT_ENGINE,
     limits: Limits = DEFAULT,
+    dialect: str | None = None,
 ) -> tuple[CompiledTrigger, ...]:
     """Compiles every Trigger in the manifests: files, directories (`*.yaml *.yml *.json` below them), or `-` for stdin.
 
+    A file with the suffix of a dialect (`.cel`, `.cesql`, `.labels`), also below a directory, is one filter of it, and a
+    Trigger that is called as the file is. With a `dialect` every file that is given is one filter of that dialect.
     `limits` bounds each filter's size and estimated cost.
 
     Raises:
         CompileError: where any Trigger is wrong, with the diagnostics of all.
         OSError: where a path cannot be read.
+        ValueError: where there is no such dialect.
     """
-    triggers, diagnostics = read_triggers(paths, environment=environment, engine=engine, limits=limits)
+    triggers, diagnostics = read_triggers(paths, environment=environment, engine=engine, limits=limits, dialect=dialect)
     if errors(diagnostics):
         raise CompileError(diagnostics)
     return triggers
@@ -90,18 +96,22 @@ def read_triggers(
     target: str = "",
     ignoring: bool = False,
     version: LanguageVersion | None = None,
+    dialect: str | None = None,
 ) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
     """The Triggers that compile, and every diagnostic in the order of the files, and of the places in a file.
 
+    A file with the suffix of a dialect is one filter of it; with a `dialect` so is every file, and of a folder the files
+    with its suffix are read alone.
     With the `target` `knative` what an API server would drop is an error. `ignoring` leaves out of a folder what
     `.gitignore` names. `version` is that of the filter language, in place of the one that each Trigger names.
     """
     manifests: list[Trigger] = []
     diagnostics: list[Diagnostic] = []
     names: list[str] = []
+    row = None if dialect is None else dialect_named(dialect)
     for path in paths:
-        for source, unreadable in _read(path, ignoring):
-            found, problems = ((), ()) if unreadable else read_manifests(source, target=target)
+        for source, unreadable in _read(path, ignoring, row):
+            found, problems = ((), ()) if unreadable else _triggers(source, row, limits, target)
             manifests.extend(found)
             diagnostics.extend((*unreadable, *problems))
             names.append(source.name)
@@ -109,6 +119,14 @@ def read_triggers(
         manifests, diagnostics, environment=environment, engine=engine, limits=limits, version=version
     )
     return compiled, in_order(every, names)
+
+
+def _triggers(
+    source: Source, dialect: Dialect | None, limits: Limits, target: str
+) -> tuple[tuple[Trigger, ...], tuple[Diagnostic, ...]]:
+    """The Triggers of a text: that of one filter of the dialect, or of the one of its suffix, or those of manifests."""
+    dialect = dialect or BY_SUFFIX.get(Path(source.name).suffix)
+    return read_manifests(source, target=target) if dialect is None else read_filter_file(source, dialect, limits)
 
 
 def compile_manifests(
@@ -158,12 +176,12 @@ def _compile(
     return CompiledTrigger(manifest, compiled), compiled.diagnostics
 
 
-def _read(path: str | Path, ignoring: bool) -> Iterator[tuple[Source, tuple[Diagnostic, ...]]]:
+def _read(path: str | Path, ignoring: bool, dialect: Dialect | None) -> Iterator[tuple[Source, tuple[Diagnostic, ...]]]:
     """Each text at a path, and what keeps it from being read; a folder's warnings are about texts that are none."""
     if str(path) == STDIN:
         yield decoded(sys.stdin.buffer.read(), "<stdin>")
         return
-    found = find(Path(path), ignoring=ignoring)
+    found = find(Path(path), ignoring=ignoring, dialect=dialect)
     for warning in found.warnings:
         yield warning.source, (warning,)
     for file in found.files:

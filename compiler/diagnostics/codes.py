@@ -165,7 +165,7 @@ DIALECT_AND_MANIFEST = {
         "error",
         "field that cannot stand here",
         "There is no such field. An API server drops it without a word, and a misspelt 'filter' that is dropped delivers "
-        "every event. Directly in the spec of a Knative Trigger a name that resembles no known one, and holds nothing like "
+        "every event; a field that a CloudEvents subscription has not is refused as well. Directly in the spec of a Knative Trigger a name that resembles no known one, and holds nothing like "
         "a filter, is a warning (TRI312) instead: a newer Knative may have it.",
     ),
     "TRI309": Code(
@@ -233,7 +233,8 @@ DIALECT_AND_MANIFEST = {
         "error",
         "invalid attribute name",
         "Knative takes attribute names of lower-case letters and digits that begin with a letter. "
-        "'filter.attributes' also takes such names joined by dots.",
+        "'filter.attributes' also takes such names joined by dots. CloudEvents itself, and so a filter of its Subscriptions "
+        "API, takes names that begin with a digit.",
     ),
     "TRI334": Code(
         "warning",
@@ -259,8 +260,8 @@ DIALECT_AND_MANIFEST = {
     "TRI338": Code(
         "error",
         "test that the attribute does not allow",
-        "'time' is an instant and 'datamediatype' is derived from 'datacontenttype'; neither has a prefix or "
-        "a suffix, and a media type has no parameters.",
+        "For Knative 'time' is an instant and 'datamediatype' is derived from 'datacontenttype'; neither has a prefix or "
+        "a suffix, and a media type has no parameters. In a label selector 'time' has no value.",
     ),
     "TRI339": Code(
         "warning",
@@ -317,7 +318,8 @@ DIALECT_AND_MANIFEST = {
         "error",
         "not a label selector",
         "The text or the object is not a label selector of Kubernetes: requirements such as `a=b`, `a in (b, c)`, `a` and "
-        "`!a`, joined by commas; or `matchLabels` and `matchExpressions`.",
+        "`!a`, joined by commas; or `matchLabels` and `matchExpressions`, or such a text as `selector`, beside the `path` of a map in "
+        "the payload, which begins with `data`.",
     ),
     "TRI350": Code(
         "error",
@@ -331,6 +333,11 @@ DIALECT_AND_MANIFEST = {
         "form that this version of the language does not have",
         "The form was deprecated, and the version of the language that the Trigger names has it no more.",
     ),
+    "TRI355": Code(
+        "warning",
+        "part of a selector that is null",
+        "A part of a label selector that is null is taken for one that is absent, as Kubernetes does. A selector without "
+        "parts selects every event, which a template that renders to nothing hardly means.",
     "TRI360": Code(
         "error",
         "not CloudEvents SQL",

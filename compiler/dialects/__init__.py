@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ..documents.document import Place
 from ..suggest import closest, did_you_mean
-from . import attributes, cel, cesql, combinators, expression, labels, source_and_type, subscriptions
+from . import attribute_filters, attributes, cel, cesql, combinators, expression, labels, source_and_type, subscriptions
+from .combinators import Known
 from .expression import expand_match
 from .model import Dialect, Rows, ToCel, Translation, Under, standing
 
@@ -13,27 +14,29 @@ def _filters() -> Rows:
     return UNDER_FILTERS
 
 
-ALL, ANY, NOT = combinators.combinators(_filters)
+_KNATIVE = Known(_filters)
+ALL, ANY, NOT = combinators.combinators(_KNATIVE)
 
 DIALECTS: tuple[Dialect, ...] = (
     cel.ROW,
     attributes.ROW,
     expression.ROW,
     source_and_type.ROW,
-    combinators.filters(_filters),
-    subscriptions.EXACT,
-    subscriptions.PREFIX,
-    subscriptions.SUFFIX,
+    combinators.filters(_KNATIVE),
+    *attribute_filters.ROWS,
     ALL,
     ANY,
     NOT,
     cesql.CESQL,
     cesql.SQL,
+    subscriptions.ROW,
     labels.ROW,
 )
 """Every dialect, once."""
 
 BY_NAME: Rows = {row.name: row for row in DIALECTS}
+BY_SUFFIX: Rows = {row.suffix: row for row in DIALECTS if row.suffix}
+"""Those whose filters stand in files of their own, by how the names of these end."""
 UNDER_FILTER: Rows = standing(DIALECTS, Under.FILTER)
 """What may stand under `filter`; exactly one of them at a time."""
 UNDER_FILTERS: Rows = standing(DIALECTS, Under.FILTERS)
@@ -57,11 +60,12 @@ def dialect_named(name: str) -> Dialect:
 
 def filter_object(place: Place) -> Translation:
     """One filter of `filters`: `{exact: {type: t}}`, `{any: [...]}`."""
-    return combinators.filter_object(_filters, place)
+    return combinators.filter_object(_KNATIVE, place)
 
 
 __all__ = [
     "BY_NAME",
+    "BY_SUFFIX",
     "DIALECTS",
     "FILTERS",
     "UNDER_FILTER",

@@ -30,4 +30,5 @@ ROW = Dialect(
     page="cel",
     any_environment=True,
     text=True,
+    suffix=".cel",
 )

@@ -1,13 +1,13 @@
-"""`filters`, and the dialects that hold filters: `all`, `any` and `not` of the CloudEvents Subscriptions API.
+"""`filters`, and the dialects that hold filters: `all`, `any` and `not`, of Knative and of the Subscriptions API.
 
 Which dialects a filter may have is asked of the registry when a filter is read, since these are among them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TypeAlias
 
 from ..documents.document import Place, Sequence, described, items, members
 from ..nodes import NOT, Call, Expr, disjunction
@@ -16,7 +16,7 @@ from .contradictions import conjoined
 from .inverse import any_of, denied_of, filters_of, inverse
 from .model import Dialect, Findings, Rows, Schema, Translation, Under, within
 
-_ELSEWHERE = {
+ELSEWHERE = {
     "attributes": "under 'filters' write 'exact'",
     "sourceAndType": "under 'filters' write 'exact'",
     "expression": "an expression stands under 'filter', not under 'filters'",
@@ -27,35 +27,40 @@ _ELSEWHERE = {
     "matchTypes": "write prefix: {type: ...}, suffix or exact",
     "matchSource": "write prefix: {source: ...}, suffix or exact",
 }
+"""What to write for a name that is no filter of Knative's."""
 
 
-Known: TypeAlias = Callable[[], Rows]
-"""The dialects that one filter of `filters` may have."""
+@dataclass(frozen=True)
+class Known:
+    """The dialects that one filter may have, and what to write for names that are none of them."""
+
+    rows: Callable[[], Rows]
+    elsewhere: Mapping[str, str] = field(default_factory=lambda: ELSEWHERE)
 
 
 def filter_list(known: Known, place: Place) -> Translation:
     """A list of filter objects as their conjunction; an empty list is every event."""
     findings = Findings()
-    return _translation(_filters(place, known(), findings), place, findings, "filters")
+    return _translation(_filters(place, known, findings), place, findings, "filters")
 
 
 def filter_object(known: Known, place: Place) -> Translation:
     """One filter object: `{exact: {type: t}}`, `{any: [...]}`."""
     findings = Findings()
-    return _translation(_filter(place, known(), findings), place, findings, "filters")
+    return _translation(_filter(place, known, findings), place, findings, "filters")
 
 
 def all_to_cel(known: Known, place: Place) -> Translation:
     """Filters that must all pass."""
     findings = Findings()
-    terms = _operands(place, known(), findings)
+    terms = _operands(place, known, findings)
     return _translation(conjoined(terms, place, findings), place, findings, "all")
 
 
 def any_to_cel(known: Known, place: Place) -> Translation:
     """Filters of which one must pass."""
     findings = Findings()
-    terms = _operands(place, known(), findings)
+    terms = _operands(place, known, findings)
     kept = tuple(term for term in terms if term is not None)
     expr = disjunction(kept, place.value.span) if terms and len(kept) == len(terms) else None
     return _translation(expr, place, findings, "any")
@@ -64,7 +69,7 @@ def any_to_cel(known: Known, place: Place) -> Translation:
 def not_to_cel(known: Known, place: Place) -> Translation:
     """A filter that must not pass."""
     findings = Findings()
-    inner = _filter(place, known(), findings)
+    inner = _filter(place, known, findings)
     expr = None if inner is None else Call(NOT, (inner,), span=place.value.span)
     return _translation(expr, place, findings, "not")
 
@@ -73,7 +78,7 @@ def _translation(expr: Expr | None, place: Place, findings: Findings, dialect: s
     return Translation(expr, place.source, tuple(findings.found), dialect)
 
 
-def _filters(place: Place, known: Rows, findings: Findings) -> Expr | None:
+def _filters(place: Place, known: Known, findings: Findings) -> Expr | None:
     if not isinstance(place.value, Sequence):
         message = f"'{place.path}' must be a list, this is {described(place.value)}"
         findings.report(
@@ -83,7 +88,7 @@ def _filters(place: Place, known: Rows, findings: Findings) -> Expr | None:
     return conjoined([_filter(item, known, findings) for item in items(place)], place, findings)
 
 
-def _filter(place: Place, known: Rows, findings: Findings) -> Expr | None:
+def _filter(place: Place, known: Known, findings: Findings) -> Expr | None:
     if not findings.expect_mapping(place):
         return None
     entries = members(place)
@@ -91,15 +96,16 @@ def _filter(place: Place, known: Rows, findings: Findings) -> Expr | None:
         help_ = "name a dialect (exact, prefix, suffix, all, any, not), or remove the filter to deliver every event"
         findings.report("TRI332", place, f"'{place.path or 'filter'}' is an empty filter", help_)
         return None
+    rows = known.rows()
     for name, entry in entries:
-        if name not in known:
-            help_ = _ELSEWHERE.get(name) or did_you_mean(closest(name, known)) or f"one of {', '.join(known)}"
+        if name not in rows:
+            help_ = known.elsewhere.get(name) or did_you_mean(closest(name, rows)) or f"one of {', '.join(rows)}"
             findings.report("TRI331", entry, f"'{entry.path}': there is no filter dialect '{name}'", help_)
     if len(entries) > 1:
         names = ", ".join(f"'{name}'" for name, _ in entries)
         message = f"'{place.path or 'filter'}' has several dialects: {names}"
         findings.report("TRI330", entries[1][1], message, "make each a filter of its own, under 'all' or 'any'")
-    translated = [_dialect(known[name], entry, findings) for name, entry in entries if name in known]
+    translated = [_dialect(rows[name], entry, findings) for name, entry in entries if name in rows]
     return translated[0] if len(entries) == 1 and translated else None
 
 
@@ -109,7 +115,7 @@ def _dialect(row: Dialect, place: Place, findings: Findings) -> Expr | None:
     return within(translation, place.source, place.value.span)
 
 
-def _operands(place: Place, known: Rows, findings: Findings) -> list[Expr | None]:
+def _operands(place: Place, known: Known, findings: Findings) -> list[Expr | None]:
     if not isinstance(place.value, Sequence):
         message = f"'{place.path}' must be a list of filters, this is {described(place.value)}"
         findings.report("TRI310", place, message, at=place.value.span)

@@ -9,7 +9,7 @@ from ..documents.document import Mapping, Place, Scalar, Sequence, items, member
 from ..nodes import NOT, Call, Expr, Ident, Select, conjunction, disjunction, string
 from ..unparse import unparse
 from . import expression
-from .combinators import filter_object
+from .combinators import Known, filter_object
 from .model import Dialect, Rows, Under, standing
 
 _NESTED = ("cel", "javascript")
@@ -89,7 +89,7 @@ def _own_text(entry: Place) -> str:
 def _item(item: Place, known: _Known) -> Expr | None:
     given = members(item)
     if len(given) == 1 and given[0][0] in known.filters and given[0][0] != "not":
-        return filter_object(lambda: known.filters, item).expr
+        return filter_object(Known(lambda: known.filters), item).expr
     return _all(given, known) if given else None
 
 

@@ -147,8 +147,9 @@ def _test(terms: tuple[Expr, ...]) -> Test | None:
     test = _bare(term)
     if test is None and len(terms) == 1 and guard_of(term) == TIME:
         return Test(_PRESENT, TIME, "")
-    about = "datacontenttype" if test is not None and test.name == MEDIA_TYPE else test.name if test is not None else ""
-    return test if guard in (None, about) else None
+    if test is None or guard in (None, test.name):
+        return test
+    return test if test.name == MEDIA_TYPE and guard == "datacontenttype" else None
 
 
 def _bare(e: Expr) -> Test | None:

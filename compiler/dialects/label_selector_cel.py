@@ -6,8 +6,21 @@ from ..nodes import EQUALS, GREATER, IN, LESS, NOT, Call, Expr, ListExpr, Lit, L
 from .inverse import guard_of
 from .predicates import named
 
-WHOLE_NUMBER = "^[-+]?[0-9]+$"
-"""The pattern of what is compared as a number."""
+_LARGEST = str(2**63 - 1)
+
+
+def _up_to(digits: str) -> str:
+    """A pattern of as many digits, of which the number is at most this one."""
+    first, rest = digits[0], digits[1:]
+    if not rest:
+        return f"[0-{first}]"
+    anything = f"[0-9]{{{len(rest)}}}"
+    less = f"[0-{int(first) - 1}]{anything}|" if first > "0" else ""
+    return f"(?:{less}{first}{_up_to(rest)})"
+
+
+WHOLE_NUMBER = f"^(?:[-+]?(?:0+|0*(?:[1-9][0-9]{{0,17}}|[1-8][0-9]{{18}}|9{_up_to(_LARGEST[1:])}))|-0*{2**63})$"
+"""The pattern of what is compared as a number, which is what `strconv.ParseInt` of Go takes for one of 64 bits."""
 _SIGNS = {GREATER: ">", LESS: "<"}
 _ALWAYS = conjunction(())
 

@@ -54,7 +54,8 @@ class Dialect:
     `name` is what it is called, and the key that it stands under in a Trigger; `to_cel` reads a filter (for a key, the
     value under it), and `from_cel` writes one. `doc` is one sentence, `example` a filter, as text or JSON data, and `page`
     the page of `docs/dialects` that has more.
-    `environment` is what its filters may name, where that is not `any_environment`. `text` says that a filter is a text of its own rather than YAML or JSON.
+    `environment` is what its filters may name, where that is not `any_environment`. `text` says that a filter is a text of its own rather than YAML or JSON,
+    and `suffix` is how the name of a file that holds one ends, with its dot.
     `under` is where it stands in a Trigger; `knative`, that Knative's definition of a Trigger names it there, and
     `instead`, what to write on a Knative Trigger where it does not, with the places `{version}`, of tricel's own Triggers,
     and `{annotation}`, for an expression. `successor` is the dialect that took its place, which takes the same filters. `schema` is that of the value in a Trigger, made from
@@ -70,6 +71,7 @@ class Dialect:
     environment: Environment = CLOUD_EVENT
     any_environment: bool = False
     text: bool = False
+    suffix: str = ""
     under: Under = Under.NOWHERE
     knative: bool = False
     instead: str = ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ..documents.document import Place, Scalar, described
 from ..environments.cloudevent import CONTEXT_ATTRIBUTES
@@ -12,12 +14,12 @@ from ..values.rfc3339 import microseconds
 from .model import Findings
 
 _NAME = re.compile(r"[a-z][a-z0-9]*", re.ASCII)
+_ANY_NAME = re.compile(r"[a-z0-9]+", re.ASCII)
 _DOTTED = re.compile(r"[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*", re.ASCII)
 _RESERVED = frozenset({
     "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
     "namespace", "null", "package", "return", "true", "var", "void", "while",
 })  # fmt: skip
-_ALIASES = {"schemaurl": "dataschema"}
 _LONGEST_NAME = 20
 _METHODS = {"prefix": "startsWith", "suffix": "endsWith"}
 _PARAMETERS = "(?:[ \\t]*;|$)"
@@ -27,23 +29,50 @@ MEDIA_TYPE = "datamediatype"
 TIME = "time"
 
 
-def attribute_name(place: Place, name: str, findings: Findings, *, dotted: bool = False) -> str | None:
+@dataclass(frozen=True)
+class Rules:
+    """What one definition of the filters says of attributes.
+
+    `names` are the names that it takes, and `naming` says so; `aliases` are old names of others. `derived` says that
+    it knows `datamediatype`, which no event carries; `timely`, that the beginning and end of `time` can be asked, in the
+    text that `string()` makes of it.
+    """
+
+    names: re.Pattern[str]
+    naming: str
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    derived: bool = False
+    timely: bool = False
+
+
+KNATIVE = Rules(
+    _NAME, "begins with a letter and has only lower-case letters and digits", {"schemaurl": "dataschema"}, derived=True
+)
+CLOUD_EVENTS = Rules(_ANY_NAME, "has only lower-case letters and digits", timely=True)
+"""The CloudEvents specification, section "Attribute Naming Convention", and the Subscriptions API, section 3.2.4.1."""
+
+
+def attribute_name(
+    place: Place, name: str, findings: Findings, *, dotted: bool = False, rules: Rules = KNATIVE
+) -> str | None:
     """The attribute that a filter names, aliases resolved; None, and a report, where it cannot be one."""
     if name == "data":
-        help_ = "test the payload with an expression: filter.expression: data.field == ..."
+        help_ = "test the payload with an expression"
+        if rules is KNATIVE:
+            help_ += ": filter.expression: data.field == ..."
         findings.report("TRI335", place, "'data' is the payload, not an attribute", help_)
         return None
-    if not (_DOTTED if dotted else _NAME).fullmatch(name):
-        message = f"'{place.path}': an attribute name begins with a letter and has only lower-case letters and digits"
-        findings.report("TRI333", place, message, _name_help(name))
+    if not (_DOTTED if dotted else rules.names).fullmatch(name):
+        message = f"'{place.path}': an attribute name {rules.naming}"
+        findings.report("TRI333", place, message, _name_help(name, rules))
         return None
     if max(map(len, name.split("."))) > _LONGEST_NAME:
         message = f"attribute name '{name}' has more than {_LONGEST_NAME} characters, which CloudEvents advises against"
         findings.report("TRI334", place, message, "producers and brokers may refuse or cut such a name")
-    if name in _ALIASES:
-        message = f"'{name}' is an old name of the attribute '{_ALIASES[name]}'"
-        findings.report("TRI340", place, message, f"write '{_ALIASES[name]}'")
-    return _ALIASES.get(name, name)
+    if name in rules.aliases:
+        message = f"'{name}' is an old name of the attribute '{rules.aliases[name]}'"
+        findings.report("TRI340", place, message, f"write '{rules.aliases[name]}'")
+    return rules.aliases.get(name, name)
 
 
 def attribute_text(place: Place, findings: Findings) -> str | None:
@@ -59,10 +88,10 @@ def attribute_text(place: Place, findings: Findings) -> str | None:
     return None
 
 
-def exact(name: str, value: str, place: Place, findings: Findings) -> Expr | None:
+def exact(name: str, value: str, place: Place, findings: Findings, rules: Rules = KNATIVE) -> Expr | None:
     """That the attribute is present and equal to `value`; for `time`, the same instant."""
     here, literal = _spans(place)
-    if name == MEDIA_TYPE:
+    if name == MEDIA_TYPE and rules.derived:
         return _media_type(value, place, findings)
     wanted: Expr = string(value, literal)
     if name == TIME:
@@ -74,18 +103,21 @@ def exact(name: str, value: str, place: Place, findings: Findings) -> Expr | Non
     return _guarded(name, place, Call(EQUALS, (attribute(name, place.at), wanted), span=here))
 
 
-def affix(kind: str, name: str, value: str, place: Place, findings: Findings) -> Expr | None:
+def affix(kind: str, name: str, value: str, place: Place, findings: Findings, rules: Rules = KNATIVE) -> Expr | None:
     """That the attribute is present and begins (`prefix`) or ends (`suffix`) with `value`."""
     here, literal = _spans(place)
-    if name == TIME:
+    if name == TIME and not rules.timely:
         message = f"'{kind}' cannot be used on 'time': a time is an instant, and has many text forms"
         findings.report("TRI338", place, message, 'compare instants: ce.time >= timestamp("2024-05-01T00:00:00Z")')
         return None
-    if name == MEDIA_TYPE:
+    if name == MEDIA_TYPE and rules.derived:
         help_ = f"use '{kind}' on 'datacontenttype', or 'exact'"
         findings.report("TRI338", place, f"'{kind}' cannot be used on 'datamediatype', which is derived", help_)
         return None
-    test = Call(_METHODS[kind], (string(value, literal),), attribute(name, place.at), span=here)
+    subject = attribute(name, place.at)
+    if name == TIME:
+        subject = Call("string", (subject,), span=place.at)
+    test = Call(_METHODS[kind], (string(value, literal),), subject, span=here)
     return _guarded(name, place, test)
 
 
@@ -108,9 +140,9 @@ def tested(e: Expr) -> tuple[str, str, str, Span] | None:
         case Call(function="_==_", args=(left, right)):
             found = ("exact", named(left), _text(right))
         case Call(function="startsWith", target=left, args=(right,)):
-            found = ("prefix", named(left), _text(right))
+            found = ("prefix", _named_text(left), _text(right))
         case Call(function="endsWith", target=left, args=(right,)):
-            found = ("suffix", named(left), _text(right))
+            found = ("suffix", _named_text(left), _text(right))
         case _:
             return None
     kind, name, value = found
@@ -147,19 +179,20 @@ def _guarded(name: str, place: Place, test: Expr) -> Expr:
 
 def has_attribute(name: str, at: Span) -> Expr:
     """That an event has the attribute."""
-    if _selectable(name):
+    if selectable(name):
         return Has(Ident("ce", span=at), name, span=at)
     return Call(IN, (string(name, at), Ident("ce", span=at)), span=at)
 
 
 def attribute(name: str, at: Span) -> Expr:
     """The value of an attribute."""
-    if _selectable(name):
+    if selectable(name):
         return Select(Ident("ce", span=at), name, span=at)
     return Call(INDEX, (Ident("ce", span=at), string(name, at)), span=at)
 
 
-def _selectable(name: str) -> bool:
+def selectable(name: str) -> bool:
+    """Whether CEL can write `.name`, here of lower-case letters and digits alone."""
     return _NAME.fullmatch(name) is not None and name not in _RESERVED
 
 
@@ -180,6 +213,15 @@ def named(e: Expr | None) -> str | None:
             return None
 
 
+def _named_text(e: Expr | None) -> str | None:
+    """The attribute of which `e` is the text."""
+    match e:
+        case Call(function="string", target=None, args=(Select(operand=Ident(name="ce"), field=name),)) if name == TIME:
+            return name
+        case _:
+            return named(e)
+
+
 def _text(e: Expr) -> str | None:
     value = getattr(e, "value", None)
     return value if isinstance(value, str) else None
@@ -191,8 +233,11 @@ def _spans(place: Place) -> tuple[Span, Span]:
     return Span(min(place.at.start, value.start), max(place.at.end, value.end)), value
 
 
-def _name_help(name: str) -> str:
-    plain_name = re.sub(r"[^a-z0-9]", "", name.lower()).lstrip("0123456789")
+def _name_help(name: str, rules: Rules) -> str:
+    plain_name = re.sub(r"[^a-z0-9]", "", name.lower())
+    if rules is not KNATIVE:
+        return f"no event has such an attribute; did you mean '{plain_name[:40]}'?" if plain_name else ""
+    plain_name = plain_name.lstrip("0123456789")
     if not plain_name:
         return ""
     if "." in name:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ import click
 
 from tricel.compiler import CLOUD_EVENT, CODES, CompileError, Diagnostic, Environment, Limits
 from tricel.compiler.diagnostics import Severity, in_order
+from tricel.compiler.dialects import dialect_named
 from tricel.compiler.versions import LANGUAGES
 
 from ..cluster_triggers import ClusterChoice, chosen, cluster_options, read_cluster_triggers
@@ -87,6 +89,7 @@ def compile(  # noqa: A001
       tricel compile -e 'ce.type == "order.created" && data.total > 100.0'
       tricel compile --dialect attributes -e '{type: order.created}'
       tricel compile triggers/ --format json
+      tricel compile large-orders.cel
       tricel compile --plan triggers/
       kubectl get triggers -o yaml | tricel compile -
     """
@@ -297,8 +300,12 @@ def _filters(
     paths, expression, cluster = source.paths, source.expression, source.cluster
     if bool(paths) + (expression is not None) + (cluster is not None) != 1:
         raise click.UsageError("give either paths of manifests, or -e with an expression, or --triggers cluster")
-    if source.dialect is not None and expression is None:
-        raise click.UsageError("--dialect is about the filter of -e: a manifest names its own")
+    if source.dialect is not None and cluster is not None:
+        raise click.UsageError("--dialect is about the filter of -e, or of files: a Trigger of a cluster names its own")
+    if source.dialect is not None and source.target:
+        raise click.UsageError("--target is about manifests, and with --dialect each file is one filter")
+    if source.dialect is not None and not dialect_named(source.dialect).suffix and any(map(os.path.isdir, paths)):
+        raise click.UsageError(f"no suffix names a file of '{source.dialect}': give the files, and no folder")
     if expression is None and source.environment != CLOUD_EVENT:
         raise click.UsageError("--environment and --decode are about an expression: give it with -e")
     if source.target and not paths:
@@ -311,7 +318,13 @@ def _filters(
         return [(t.id, t.compiled) for t in triggers], diagnostics
     if expression is None:
         triggers, diagnostics = read_triggers(
-            paths, engine=engine, limits=limits, target=source.target, ignoring=source.ignoring, version=version
+            paths,
+            engine=engine,
+            limits=limits,
+            target=source.target,
+            ignoring=source.ignoring,
+            version=version,
+            dialect=source.dialect,
         )
         return [(t.id, t.compiled) for t in triggers], diagnostics + warning_of_none(triggers, diagnostics, paths)
     try:

@@ -57,7 +57,8 @@ expression_option = click.option(
 dialect_option = click.option(
     "--dialect",
     type=_DialectName([row.name for row in DIALECTS]),
-    help="What the filter of -e is written in; default: cel. Of a dialect that is no text it is YAML or JSON.",
+    help="What the filter of -e is written in, default: cel, or of each file, in place of what its suffix says. Of a "
+    "dialect that is no text it is YAML or JSON.",
 )
 target_option = click.option(
     "--target",

@@ -60,6 +60,7 @@ CESQL = Dialect(
     under=Under.FILTERS,
     knative=True,
     schema=_schema,
+    suffix=".cesql",
 )
 SQL = Dialect(
     name="sql",
