@@ -33,6 +33,7 @@ def activation(event: dict[str, Any]) -> Any:
     return with_instants(found.activation, record_of(CLOUD_EVENT))
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda d: d.dialect)
 def test_random_filters_pass_what_their_definition_says(definition: Definition) -> None:
     chosen = Random(3)

@@ -23,6 +23,7 @@ TOGETHER = 20
 EVENTS = 400
 
 
+@pytest.mark.sampled
 @pytest.mark.parametrize("definition", DEFINITIONS, ids=lambda d: d.dialect)
 def test_random_filters_deliver_what_their_definition_says(
     spark: SparkSession, tmp_path: Path, definition: Definition
