@@ -338,6 +338,7 @@ DIALECT_AND_MANIFEST = {
         "part of a selector that is null",
         "A part of a label selector that is null is taken for one that is absent, as Kubernetes does. A selector without "
         "parts selects every event, which a template that renders to nothing hardly means.",
+    ),
     "TRI360": Code(
         "error",
         "not CloudEvents SQL",

@@ -13,7 +13,6 @@ from conftest import REPOSITORY
 from filter_definition import DEFINITIONS, Definition, passes, random_event, random_filter
 from tricel.compiler import Diagnostic, Source, check_filter, parse
 from tricel.compiler.dialects import BY_NAME
-from tricel.compiler.dialects.model import Dialect
 from tricel.compiler.environments.attributes import record_of
 from tricel.compiler.environments.cloudevent import CLOUD_EVENT
 from tricel.compiler.interpreter import evaluator
@@ -78,23 +77,14 @@ def test_what_is_wrong_has_its_place() -> None:
     assert [("TRI332", "subscriptions.types[1]", 2), ("TRI333", "subscriptions.filters[0].not.exact[Type]", 4)] == where
 
 
-def test_cloudevents_sql_is_that_of_the_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    def own(name: str) -> Dialect:
-        return Dialect(name, BY_NAME["cel"].to_cel, "A stand-in.", "true", "subscriptions", text=True)
-
-    rows: Any = BY_NAME
-    monkeypatch.setitem(rows, "cesql", own("cesql"))
-    monkeypatch.delitem(rows, "sql", raising=False)
-    text = '[{"not": {"sql": "ce.type == \'a\'"}}]'
-    checked, _ = check_filter(text, dialect="subscriptions")
+def test_cloudevents_sql_is_as_it_is_specified() -> None:
+    checked, _ = check_filter([{"not": {"sql": "type = 'a'"}}], dialect="subscriptions")
     assert checked is not None
     assert checked.cel == '!(ce.type == "a")'
-    (problem,) = check_filter('[{sql: "ce.type =="}]', dialect="subscriptions")[1]
-    assert (problem.code, problem.source.text) == ("TRI101", "ce.type ==")
-    monkeypatch.setitem(rows, "sql", BY_NAME["labels"])
-    checked, _ = check_filter([{"sql": "type=a"}], dialect="subscriptions")
-    assert checked is not None
-    assert checked.cel == 'ce.type == "a"'
+    (problem,) = check_filter('[{sql: "type ="}]', dialect="subscriptions")[1]
+    assert (problem.code, problem.source.text) == ("TRI360", "type =")
+    (problem,) = check_filter([{"cesql": "type = 'a'"}], dialect="subscriptions")[1]
+    assert "calls it 'sql'" in problem.help
 
 
 @pytest.mark.parametrize(
