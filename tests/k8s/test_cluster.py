@@ -125,6 +125,17 @@ def test_warnings_reach_the_client(server: ApiServer, webhook: WebhookProcess) -
     assert "TRI339" in headers["Warning"]
 
 
+@pytest.mark.parametrize("version", [KNATIVE, OURS])
+def test_cloudevents_sql_is_reviewed(server: ApiServer, webhook: WebhookProcess, version: str) -> None:
+    sound = {"filters": [{"cesql": "type LIKE 'com.%' AND (tier = 'gold' OR EXISTS subject)"}]}
+    assert (0, "") == refusal(server.create, trigger(sound, version=version), dry_run="All")
+    wrong = {"filters": [{"any": [{"cesql": "type = 'x' AND LENGHT(id) > 3"}, {"exact": {"type": "y"}}]}]}
+    status, message = refusal(server.create, trigger(wrong, version=version), dry_run="All")
+    assert 400 == status
+    assert "spec.filters[0].any[0].cesql:1:16: error[TRI361]: there is no function 'LENGHT'" in message, message
+    assert f"\n{' ' * 19}^^^^^^\n" in message, message
+
+
 @pytest.mark.parametrize(
     ("version", "refused"), [(KNATIVE, (400, "TRI317")), (OURS, (422, "spec.broker is immutable"))]
 )
