@@ -30,4 +30,6 @@ ROW = Dialect(
     page="cel",
     any_environment=True,
     text=True,
+    order=8,
+    form="expression",
 )

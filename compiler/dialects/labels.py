@@ -222,4 +222,5 @@ ROW = Dialect(
     example="env in (prod, test), tier != web, !canary",
     page="labels",
     text=True,
+    order=5,
 )

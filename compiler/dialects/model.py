@@ -38,6 +38,10 @@ TEXT: Schema = {"type": "string", "maxLength": LONGEST_VALUE}
 """The schema of an attribute's value."""
 
 
+LAST = 100
+"""The place of a dialect that none is simpler for."""
+
+
 class Under(StrEnum):
     """Where in the spec of a Trigger a dialect stands."""
 
@@ -55,6 +59,8 @@ class Dialect:
     value under it), and `from_cel` writes one. `doc` is one sentence, `example` a filter, as text or JSON data, and `page`
     the page of `docs/dialects` that has more.
     `environment` is what its filters may name, where that is not `any_environment`. `text` says that a filter is a text of its own rather than YAML or JSON.
+    `order` is its place among all dialects, the simplest first, and `form` the dialect that says the same in a Trigger,
+    where it does not stand in one itself.
     `under` is where it stands in a Trigger; `knative`, that Knative's definition of a Trigger names it there, and
     `instead`, what to write on a Knative Trigger where it does not, with the places `{version}`, of tricel's own Triggers,
     and `{annotation}`, for an expression. `successor` is the dialect that took its place, which takes the same filters. `schema` is that of the value in a Trigger, made from
@@ -70,6 +76,8 @@ class Dialect:
     environment: Environment = CLOUD_EVENT
     any_environment: bool = False
     text: bool = False
+    order: int = LAST
+    form: str = ""
     under: Under = Under.NOWHERE
     knative: bool = False
     instead: str = ""

@@ -46,7 +46,7 @@ def _schema(inner: Schema) -> Schema:
     return {"type": "object", "minProperties": 1, "additionalProperties": {**TEXT, "minLength": 1}}
 
 
-def _row(kind: str, doc: str, example: dict[str, str]) -> Dialect:
+def _row(kind: str, doc: str, example: dict[str, str], order: int) -> Dialect:
     read = partial(to_cel, kind)
     return Dialect(
         name=kind,
@@ -55,12 +55,13 @@ def _row(kind: str, doc: str, example: dict[str, str]) -> Dialect:
         doc=doc,
         example=example,
         page="knative",
+        order=order,
         under=Under.FILTERS,
         knative=True,
         schema=_schema,
     )
 
 
-EXACT = _row("exact", "Attributes and what they must equal.", {"type": "order.created"})
-PREFIX = _row("prefix", "Attributes and what they must begin with.", {"type": "order."})
-SUFFIX = _row("suffix", "Attributes and what they must end with.", {"subject": ".png"})
+EXACT = _row("exact", "Attributes and what they must equal.", {"type": "order.created"}, 2)
+PREFIX = _row("prefix", "Attributes and what they must begin with.", {"type": "order."}, 3)
+SUFFIX = _row("suffix", "Attributes and what they must end with.", {"subject": ".png"}, 4)
