@@ -100,11 +100,11 @@ def read_triggers(
     diagnostics: list[Diagnostic] = []
     names: list[str] = []
     for path in paths:
-        for source, unreadable in _read(path, ignoring):
-            found, problems = ((), ()) if unreadable else read_manifests(source, target=target)
+        for text in read_texts(path, ignoring=ignoring):
+            found, problems = ((), ()) if text.unreadable else read_manifests(text.source, target=target)
             manifests.extend(found)
-            diagnostics.extend((*unreadable, *problems))
-            names.append(source.name)
+            diagnostics.extend((*text.unreadable, *problems))
+            names.append(text.source.name)
     compiled, every = compile_manifests(
         manifests, diagnostics, environment=environment, engine=engine, limits=limits, version=version
     )
@@ -136,7 +136,7 @@ def compile_manifests(
 
 
 def warning_of_none(
-    triggers: Sequence[CompiledTrigger], diagnostics: Sequence[Diagnostic], paths: Sequence[str]
+    triggers: Sequence[object], diagnostics: Sequence[Diagnostic], paths: Sequence[str]
 ) -> tuple[Diagnostic, ...]:
     """TRI607 where the manifests at the paths hold no Trigger, not even a wrong one."""
     if triggers or errors(tuple(diagnostics)):
@@ -158,16 +158,35 @@ def _compile(
     return CompiledTrigger(manifest, compiled), compiled.diagnostics
 
 
-def _read(path: str | Path, ignoring: bool) -> Iterator[tuple[Source, tuple[Diagnostic, ...]]]:
-    """Each text at a path, and what keeps it from being read; a folder's warnings are about texts that are none."""
+@dataclass(frozen=True)
+class ManifestText:
+    """One text of manifests, and what keeps it from being read; a warning of a folder has no text.
+
+    `file` is where it is from, None for standard input, and `content` its bytes.
+    """
+
+    source: Source
+    unreadable: tuple[Diagnostic, ...] = ()
+    file: Path | None = None
+    content: bytes = b""
+
+
+def read_texts(path: str | Path, *, ignoring: bool = False) -> Iterator[ManifestText]:
+    """Each text at a path: of a file, of the manifest files below a folder, or of standard input for `-`.
+
+    Raises:
+        OSError: where the path cannot be read.
+    """
     if str(path) == STDIN:
-        yield decoded(sys.stdin.buffer.read(), "<stdin>")
+        content = sys.stdin.buffer.read()
+        yield ManifestText(*decoded(content, "<stdin>"), content=content)
         return
     found = find(Path(path), ignoring=ignoring)
     for warning in found.warnings:
-        yield warning.source, (warning,)
+        yield ManifestText(warning.source, (warning,))
     for file in found.files:
-        yield decoded(file.read_bytes(), str(file))
+        content = file.read_bytes()
+        yield ManifestText(*decoded(content, str(file)), file, content)
 
 
 def decoded(content: bytes, name: str) -> tuple[Source, tuple[Diagnostic, ...]]:
