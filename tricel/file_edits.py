@@ -53,7 +53,7 @@ def write_in_place(file: Path, before: bytes, after: bytes) -> None:
         Path(name).chmod(status.st_mode & 0o7777)
         if target.read_bytes() != before:
             raise OSError(0, "the file has changed meanwhile: convert it again", str(file))
-        os.replace(name, target)  # noqa: PTH105 both are in one folder
+        os.replace(name, target)
     except BaseException:
         with suppress(OSError):
             Path(name).unlink()

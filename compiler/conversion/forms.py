@@ -190,7 +190,9 @@ def _listed(e: Expr) -> tuple[str, tuple[Expr, ...]]:
     match e:
         case Call(function=function, args=(left, Lit(kind=LitKind.STRING) as value)) if function == EQUALS:
             return named(left) or "", (value,)
-        case Call(function=function, args=(left, ListExpr(items=items))) if function == IN and _alternatives(e) is not e:
+        case Call(function=function, args=(left, ListExpr(items=items))) if (
+            function == IN and _alternatives(e) is not e
+        ):
             return named(left) or "", items
         case _:
             return "", ()

@@ -10,7 +10,18 @@ from ..compile import check_translation
 from ..diagnostics import Diagnostic, errors, in_order
 from ..dialects import BY_NAME, DIALECTS, FILTERS, UNDER_FILTER
 from ..dialects.model import Dialect, Under
-from ..documents.document import Document, Mapping, Place, Sequence, Value, items, member, members, plain, read_documents
+from ..documents.document import (
+    Document,
+    Mapping,
+    Place,
+    Sequence,
+    Value,
+    items,
+    member,
+    members,
+    plain,
+    read_documents,
+)
 from ..documents.layout import Layout
 from ..faults import INTERNAL, REPORT, bounded, internal_error
 from ..limits import DEFAULT, Limits
@@ -184,7 +195,9 @@ def _stands(row: Dialect, now: Place) -> bool:
 
 
 def _not_held(row: Dialect, now: Place) -> Diagnostic:
-    message = f"a Knative Trigger has no '{FILTER}.{row.name}': an API server drops it, and the Trigger delivers every event"
+    message = (
+        f"a Knative Trigger has no '{FILTER}.{row.name}': an API server drops it, and the Trigger delivers every event"
+    )
     return Diagnostic("TRI363", message, now.source, now.at, knative_way(row.name), now.path)
 
 

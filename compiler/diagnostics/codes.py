@@ -336,7 +336,7 @@ DIALECT_AND_MANIFEST = {
         "part that a dialect cannot say",
         "`tricel convert` writes a filter in another dialect only where that has the same value on every event, and errs "
         "on the same ones. The part that is pointed at has no such form there. An attribute that may be absent is one "
-        "reason: without it `ce.subject == \"x\"` is an error, and `subject: x` under `attributes` is false.",
+        'reason: without it `ce.subject == "x"` is an error, and `subject: x` under `attributes` is false.',
     ),
     "TRI362": Code(
         "error",

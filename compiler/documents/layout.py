@@ -154,7 +154,7 @@ class Layout:
 
     def _end(self, n: int) -> int:
         token = self._tokens[n]
-        start, end = token.start_mark.index, token.end_mark.index
+        start, end = int(token.start_mark.index), int(token.end_mark.index)
         return start + len(self.text[start:end].rstrip(" \r\n")) if isinstance(token, yaml.ScalarToken) else end
 
 

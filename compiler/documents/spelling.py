@@ -88,7 +88,7 @@ def _read(text: str, flow: bool) -> bool:
     """Whether YAML reads the text, written without quotes, as itself."""
     around = f"{{k: [{text}]}}" if flow else f"k: {text}\n"
     try:
-        return bool(yaml.load(around, Loader=LOADER) == {"k": [text] if flow else text})  # noqa: S506 a safe one
+        return bool(yaml.load(around, Loader=LOADER) == {"k": [text] if flow else text})
     except yaml.YAMLError:
         return False
 

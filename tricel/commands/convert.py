@@ -21,7 +21,7 @@ from .options import dialect_option, expression_option, limit_option
 
 
 @dataclass(frozen=True, slots=True)
-class _Target(click.ParamType):
+class _Target(click.ParamType[str]):
     """A dialect that filters are written in, or `simplest`; for another one, what was probably meant."""
 
     name: str = "dialect"
