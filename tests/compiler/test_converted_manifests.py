@@ -220,8 +220,10 @@ def test_a_filter_in_block_style() -> None:
 def test_what_is_in_flow_style_stays_so() -> None:
     text = manifest("filter: {attributes: {type: \"a\", source: '/s'}}  # orders")
     assert manifest("filters: [{exact: {type: \"a\", source: '/s'}}]  # orders") == converted(text, "filters")[0]
-    text = manifest("filters:\n- exact: {type: a}\n- prefix: {source: /s}\n- any:\n  - exact: {id: x}\n  - exact: {id: y}")
-    assert manifest("filters:\n- all:\n  - exact: {type: a}\n  - prefix: {source: /s}\n  - any:\n    - exact: {id: x}\n    - exact: {id: y}") == converted(text, "all")[0]  # fmt: skip
+    text = manifest(
+        "filters:\n- exact: {type: a}\n- prefix: {source: /s}\n- any:\n  - exact: {id: x}\n  - exact: {id: z}"
+    )
+    assert manifest("filters:\n- all:\n  - exact: {type: a}\n  - prefix: {source: /s}\n  - any:\n    - exact: {id: x}\n    - exact: {id: z}") == converted(text, "all")[0]  # fmt: skip
 
 
 def test_values_that_yaml_would_read_as_something_else_are_quoted() -> None:
@@ -251,7 +253,7 @@ def test_lists_of_triggers_and_several_documents() -> None:
     text = f"apiVersion: v1\nkind: List\nitems:\n{items}---\nkind: Other\n---\n{manifest('filter: {attributes: {type: a}}')}"
     done = convert_manifests(Source(text), to="cel")
     assert (4, 4, ()) == (done.converted, len(done.triggers), done.diagnostics)
-    assert text.replace("{attributes: {type: a}}", "{expression: ce.type == \"a\"}") == done.text
+    assert text.replace("{attributes: {type: a}}", '{expression: ce.type == "a"}') == done.text
 
 
 @pytest.mark.parametrize(
@@ -357,7 +359,10 @@ def test_what_is_wrong_stays_and_the_others_are_converted() -> None:
     assert 0 == done.converted
     text = "---\n".join([*wrong, manifest("filters: [{exact: {type: a}}]"), good])
     done = convert_manifests(Source(text, "t.yaml"), to="attributes")
-    assert (1, text.replace("filters: [{exact: {type: a}}]", "filter: {attributes: {type: a}}")) == (done.converted, done.text)
+    assert (1, text.replace("filters: [{exact: {type: a}}]", "filter: {attributes: {type: a}}")) == (
+        done.converted,
+        done.text,
+    )
     assert {"TRI203", "TRI333", "TRI311", "TRI361"} <= {d.code for d in done.diagnostics}
     assert () == tuple(d for d in done.diagnostics if d not in errors(done.diagnostics))
     lines = [d.source.resolve(d.span)[0].position(d.source.resolve(d.span)[1].start).line for d in done.diagnostics]
@@ -366,7 +371,7 @@ def test_what_is_wrong_stays_and_the_others_are_converted() -> None:
 
 
 def test_the_part_is_pointed_at_in_the_file() -> None:
-    text = manifest("filter:\n  expression: |\n    ce.type == \"a\"\n    && data.total > 5.0")
+    text = manifest('filter:\n  expression: |\n    ce.type == "a"\n    && data.total > 5.0')
     (problem,) = convert_manifests(Source(text, "t.yaml"), to="attributes").diagnostics
     source, span = problem.source.resolve(problem.span)
     assert ("data.total > 5.0", "t.yaml") == (source.text[span.start : span.end], source.name)
@@ -390,5 +395,5 @@ def test_a_text_that_would_change_more_than_filters_is_not_handed_back(monkeypat
 
 @pytest.mark.parametrize("to", ["labels", "sourceAndType", "nothing"])
 def test_what_has_no_place_in_a_trigger(to: str) -> None:
-    with pytest.raises(ValueError, match="place|written|no dialect"):
+    with pytest.raises(ValueError, match=r"place|written|no dialect"):
         forms_of_triggers(to)
