@@ -195,9 +195,8 @@ def _stands(row: Dialect, now: Place) -> bool:
 
 
 def _not_held(row: Dialect, now: Place) -> Diagnostic:
-    message = (
-        f"a Knative Trigger has no '{FILTER}.{row.name}': an API server drops it, and the Trigger delivers every event"
-    )
+    path = f"{_form(row, None).key}.{row.name}" if row.under is not Under.SPEC else row.name
+    message = f"a Knative Trigger has no '{path}': an API server drops it, and the Trigger delivers every event"
     return Diagnostic("TRI363", message, now.source, now.at, knative_way(row.name), now.path)
 
 
