@@ -231,9 +231,9 @@ def test_the_part_that_cannot_be_said_is_pointed_at(text: str, to: str, parts: l
         assert says in d.help
 
 
-def test_a_variable_that_has_the_name_of_the_attributes_is_none() -> None:
-    e = parsed('data.l.exists(ce, "x" in ce)')
-    assert e == normal(e)
+@pytest.mark.parametrize("text", ['data.l.exists(ce, "x" in ce)', 'ce.?x.orValue("a") == "a"', 'data["x"] == "a"'])
+def test_what_only_looks_like_an_attribute_is_none(text: str) -> None:
+    assert parsed(text) == normal(parsed(text))
 
 
 def test_a_filter_that_is_wrong_is_not_converted() -> None:
