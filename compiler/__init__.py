@@ -3,6 +3,7 @@
 from .analysis.requirements import Requirements, requirements, together
 from .check import Checked, check
 from .compile import CheckedFilter, CompileError, check_filter, check_translation
+from .conversion.convert import Conversion, convert
 from .diagnostics import CODES, Code, Diagnostic, Severity, errors
 from .dialects import DIALECTS, Dialect, Translation
 from .documents.fieldpath import field_of
@@ -31,6 +32,7 @@ __all__ = [
     "CheckedFilter",
     "Code",
     "CompileError",
+    "Conversion",
     "Diagnostic",
     "Dialect",
     "Environment",
@@ -50,6 +52,7 @@ __all__ = [
     "cloud_event",
     "conjunction",
     "conjuncts",
+    "convert",
     "duplicate_triggers",
     "errors",
     "field_of",

@@ -110,11 +110,11 @@ def read_triggers(
     names: list[str] = []
     row = None if dialect is None else dialect_named(dialect)
     for path in paths:
-        for source, unreadable in _read(path, ignoring, row):
-            found, problems = ((), ()) if unreadable else _triggers(source, row, limits, target)
+        for text in read_texts(path, ignoring=ignoring, dialect=row):
+            found, problems = ((), ()) if text.unreadable else _triggers(text, row, limits, target)
             manifests.extend(found)
-            diagnostics.extend((*unreadable, *problems))
-            names.append(source.name)
+            diagnostics.extend((*text.unreadable, *problems))
+            names.append(text.source.name)
     compiled, every = compile_manifests(
         manifests, diagnostics, environment=environment, engine=engine, limits=limits, version=version
     )
@@ -122,11 +122,13 @@ def read_triggers(
 
 
 def _triggers(
-    source: Source, dialect: Dialect | None, limits: Limits, target: str
+    text: ManifestText, dialect: Dialect | None, limits: Limits, target: str
 ) -> tuple[tuple[Trigger, ...], tuple[Diagnostic, ...]]:
     """The Triggers of a text: that of one filter of the dialect, or of the one of its suffix, or those of manifests."""
-    dialect = dialect or BY_SUFFIX.get(Path(source.name).suffix)
-    return read_manifests(source, target=target) if dialect is None else read_filter_file(source, dialect, limits)
+    chosen = dialect or text.dialect
+    return (
+        read_manifests(text.source, target=target) if chosen is None else read_filter_file(text.source, chosen, limits)
+    )
 
 
 def compile_manifests(
@@ -154,7 +156,7 @@ def compile_manifests(
 
 
 def warning_of_none(
-    triggers: Sequence[CompiledTrigger], diagnostics: Sequence[Diagnostic], paths: Sequence[str]
+    triggers: Sequence[object], diagnostics: Sequence[Diagnostic], paths: Sequence[str]
 ) -> tuple[Diagnostic, ...]:
     """TRI607 where the manifests at the paths hold no Trigger, not even a wrong one."""
     if triggers or errors(tuple(diagnostics)):
@@ -176,16 +178,42 @@ def _compile(
     return CompiledTrigger(manifest, compiled), compiled.diagnostics
 
 
-def _read(path: str | Path, ignoring: bool, dialect: Dialect | None) -> Iterator[tuple[Source, tuple[Diagnostic, ...]]]:
-    """Each text at a path, and what keeps it from being read; a folder's warnings are about texts that are none."""
+@dataclass(frozen=True)
+class ManifestText:
+    """One text of manifests, and what keeps it from being read; a warning of a folder has no text.
+
+    `file` is where it is from, None for standard input, and `content` its bytes.
+    """
+
+    source: Source
+    unreadable: tuple[Diagnostic, ...] = ()
+    file: Path | None = None
+    content: bytes = b""
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """The dialect of which it is one filter, by the suffix of its name; None where it has manifests."""
+        return BY_SUFFIX.get(Path(self.source.name).suffix)
+
+
+def read_texts(path: str | Path, *, ignoring: bool = False, dialect: Dialect | None = None) -> Iterator[ManifestText]:
+    """Each text at a path: of a file, of the files below a folder, or of standard input for `-`.
+
+    With a `dialect` the files below a folder are those of its filters.
+
+    Raises:
+        OSError: where the path cannot be read.
+    """
     if str(path) == STDIN:
-        yield decoded(sys.stdin.buffer.read(), "<stdin>")
+        content = sys.stdin.buffer.read()
+        yield ManifestText(*decoded(content, "<stdin>"), content=content)
         return
     found = find(Path(path), ignoring=ignoring, dialect=dialect)
     for warning in found.warnings:
-        yield warning.source, (warning,)
+        yield ManifestText(warning.source, (warning,))
     for file in found.files:
-        yield decoded(file.read_bytes(), str(file))
+        content = file.read_bytes()
+        yield ManifestText(*decoded(content, str(file)), file, content)
 
 
 def decoded(content: bytes, name: str) -> tuple[Source, tuple[Diagnostic, ...]]:

@@ -386,6 +386,25 @@ DIALECT_AND_MANIFEST = {
         "two quotes inside a string",
         "SQL writes a quote in a string as two. In CloudEvents SQL they stay two; one is written with a backslash.",
     ),
+    "TRI371": Code(
+        "error",
+        "part that a dialect cannot say",
+        "`tricel convert` writes a filter in another dialect only where that has the same value on every event, and errs "
+        "on the same ones. The part that is pointed at has no such form there. An attribute that may be absent is one "
+        'reason: without it `ce.subject == "x"` is an error, and `subject: x` under `attributes` is false.',
+    ),
+    "TRI372": Code(
+        "error",
+        "filter that is not rewritten in place",
+        "The manifest has the filter in a way that cannot be changed without changing something else: an anchor that "
+        "is used elsewhere, an explicit key, a comment that would be lost. Write the filter out plainly, and convert again.",
+    ),
+    "TRI373": Code(
+        "error",
+        "form that a Trigger cannot hold",
+        "Knative's definition of a Trigger names `filter.attributes` and `filters`, and an API server drops what it does "
+        "not name: an expression there would leave a Trigger that delivers every event.",
+    ),
 }
 
 LOWERING = {

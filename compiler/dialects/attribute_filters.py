@@ -49,7 +49,7 @@ def _schema(inner: Schema) -> Schema:
     return {"type": "object", "minProperties": 1, "additionalProperties": {**TEXT, "minLength": 1}}
 
 
-def _row(kind: str, doc: str, example: dict[str, str]) -> Dialect:
+def _row(kind: str, doc: str, example: dict[str, str], order: int) -> Dialect:
     read = partial(to_cel, kind, KNATIVE)
     return Dialect(
         name=kind,
@@ -58,6 +58,7 @@ def _row(kind: str, doc: str, example: dict[str, str]) -> Dialect:
         doc=doc,
         example=example,
         page="knative",
+        order=order,
         under=Under.FILTERS,
         knative=True,
         schema=_schema,
@@ -65,9 +66,9 @@ def _row(kind: str, doc: str, example: dict[str, str]) -> Dialect:
 
 
 ROWS = (
-    _row("exact", "Attributes and what they must equal.", {"type": "order.created"}),
-    _row("prefix", "Attributes and what they must begin with.", {"type": "order."}),
-    _row("suffix", "Attributes and what they must end with.", {"subject": ".png"}),
+    _row("exact", "Attributes and what they must equal.", {"type": "order.created"}, 2),
+    _row("prefix", "Attributes and what they must begin with.", {"type": "order."}, 3),
+    _row("suffix", "Attributes and what they must end with.", {"subject": ".png"}, 4),
 )
 """As Knative has them."""
 OF_CLOUD_EVENTS = tuple(

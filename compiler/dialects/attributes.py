@@ -38,6 +38,7 @@ ROW = Dialect(
     doc="Attributes and the values that they must have; an empty value asks only that the attribute is there.",
     example={"type": "order.created", "subject": ""},
     page="knative",
+    order=1,
     under=Under.FILTER,
     knative=True,
     schema=_schema,

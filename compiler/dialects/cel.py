@@ -31,4 +31,6 @@ ROW = Dialect(
     any_environment=True,
     text=True,
     suffix=".cel",
+    order=9,
+    form="expression",
 )

@@ -108,6 +108,7 @@ ROW = Dialect(
     page="knative",
     any_environment=True,
     text=True,
+    order=10,
     under=Under.FILTER,
     instead="write 'apiVersion: {version}', or give it in the annotation '{annotation}'",
     schema=_schema,

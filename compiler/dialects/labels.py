@@ -256,4 +256,5 @@ ROW = Dialect(
     page="labels",
     text=True,
     suffix=".labels",
+    order=5,
 )

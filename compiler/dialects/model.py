@@ -38,6 +38,10 @@ TEXT: Schema = {"type": "string", "maxLength": LONGEST_VALUE}
 """The schema of an attribute's value."""
 
 
+LAST = 100
+"""The place of a dialect that none is simpler for."""
+
+
 class Under(StrEnum):
     """Where in the spec of a Trigger a dialect stands."""
 
@@ -56,6 +60,8 @@ class Dialect:
     the page of `docs/dialects` that has more.
     `environment` is what its filters may name, where that is not `any_environment`. `text` says that a filter is a text of its own rather than YAML or JSON,
     and `suffix` is how the name of a file that holds one ends, with its dot.
+    `order` is its place among all dialects, the simplest first, and `form` the dialect that says the same in a Trigger,
+    where it does not stand in one itself.
     `under` is where it stands in a Trigger; `knative`, that Knative's definition of a Trigger names it there, and
     `instead`, what to write on a Knative Trigger where it does not, with the places `{version}`, of tricel's own Triggers,
     and `{annotation}`, for an expression. `successor` is the dialect that took its place, which takes the same filters. `schema` is that of the value in a Trigger, made from
@@ -72,6 +78,8 @@ class Dialect:
     any_environment: bool = False
     text: bool = False
     suffix: str = ""
+    order: int = LAST
+    form: str = ""
     under: Under = Under.NOWHERE
     knative: bool = False
     instead: str = ""

@@ -205,7 +205,7 @@ def is_required(name: str) -> bool:
 def named(e: Expr | None) -> str | None:
     """The attribute that `e` is; None where it is none."""
     match e:
-        case Select(operand=Ident(name="ce"), field=name):
+        case Select(operand=Ident(name="ce"), field=name, optional=False):
             return name
         case Call(function="_[_]", args=(Ident(name="ce"), key)):
             return _text(key)

@@ -25,7 +25,8 @@ MAX_DEPTH = 100
 MAX_ALIASED = 100_000
 """How many values the aliases of one document may repeat."""
 
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+"""What reads YAML: libyaml, where PyYAML has it."""
 UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
 """A character that may not stand in a YAML text."""
 _CORE_TAG = "tag:yaml.org,2002:"
@@ -162,7 +163,7 @@ def read_documents(source: Source) -> tuple[tuple[Document, ...], tuple[Diagnost
     mask = masked(source.text)
     reader = _Reader(source, mask)
     try:
-        for event in yaml.parse(source.text if mask is None else mask.text, Loader=_LOADER):
+        for event in yaml.parse(source.text if mask is None else mask.text, Loader=LOADER):
             reader.take(event)
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark

@@ -112,13 +112,21 @@ def _read(documents: Iterable[Document], reading: Reading) -> tuple[tuple[Trigge
     triggers: list[Trigger] = []
     found: list[Diagnostic] = []
     for document in documents:
-        findings = Findings()
-        places = list(trigger_places(root(document), findings))
-        if places or findings.found:
-            found.extend(document.diagnostics)
-        triggers.extend(_trigger(place, reading, findings) for place in places)
-        found.extend(findings.found)
+        placed, problems = read_document(document, reading)
+        triggers.extend(trigger for _, trigger in placed)
+        found.extend(problems)
     return tuple(triggers), tuple(found)
+
+
+def read_document(
+    document: Document, reading: Reading
+) -> tuple[tuple[tuple[Place, Trigger], ...], tuple[Diagnostic, ...]]:
+    """The Triggers of one document, each with its place in it, and the diagnostics as `read_manifests` has them."""
+    findings = Findings()
+    places = list(trigger_places(root(document), findings))
+    before = document.diagnostics if places or findings.found else ()
+    placed = tuple((place, _trigger(place, reading, findings)) for place in places)
+    return placed, (*before, *findings.found)
 
 
 def duplicate_triggers(triggers: Iterable[Trigger]) -> tuple[Diagnostic, ...]:

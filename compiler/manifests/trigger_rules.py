@@ -123,14 +123,14 @@ def _dropped(place: Place, rows: tuple[FieldRow, ...], target: str, findings: Fi
         if row.name == "filter" and place.path.endswith("spec"):
             for name, form in members(entry):
                 if _is_dropped(name) and member(entry, name) is not None:
-                    _drop(form, _knative_way(name), target, findings)
+                    _drop(form, knative_way(name), target, findings)
 
 
 def _is_dropped(form: str) -> bool:
     return form in UNDER_FILTER and form not in _KEPT
 
 
-def _knative_way(form: str) -> str:
+def knative_way(form: str) -> str:
     """How to say on a Knative Trigger what a form says that Knative's definition does not name."""
     return UNDER_FILTER[form].instead.format(version=CURRENT_VERSION, annotation=EXPRESSION)
 
@@ -291,7 +291,7 @@ def _last_applied(text: str, spec: Place | None, findings: Findings) -> None:
     if lost:
         path = f"{spec.path}.filter"
         message = f"'{path}' is empty, and the manifest that was applied has '{path}.{str(lost[0])[:60]}'"
-        help_ = f"Knative's definition drops it: {_knative_way(lost[0] if _is_dropped(lost[0]) else _GENERALLY)}"
+        help_ = f"Knative's definition drops it: {knative_way(lost[0] if _is_dropped(lost[0]) else _GENERALLY)}"
         findings.report("TRI347", given or spec, message, help_, field=path)
 
 

@@ -56,6 +56,7 @@ CESQL = Dialect(
     doc="A CloudEvents SQL expression, as Knative's brokers evaluate it.",
     example="type LIKE 'com.%' AND EXISTS subject",
     page="cesql",
+    order=8,
     text=True,
     under=Under.FILTERS,
     knative=True,
