@@ -116,6 +116,7 @@ WORDS = {t_.name for t_ in (*t.ORDERED, t.TYPE, t.DYN)} | {"equals", "first", "f
 """Names of functions that name other things too: types, fields, dialects."""
 NAMES = ({row.function for row in ALL} | {row.id for row in ALL}) - WORDS
 KNOWN = {
+    "compiler/dialects/cesql/writer.py": "how functions are written in another language",
     "compiler/help/names.py": "what people write for a function: a table of mistakes",
     "compiler/nodes.py": "the names of operators",
     "compiler/versions/v1.py": "what a version was released with, which no row can change",

@@ -54,7 +54,10 @@ Build: TypeAlias = Callable[..., Value]
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One function: the types of its parameters (`any`, `text` or `int`), of further ones (`more`), and its value."""
+    """One function: the types of its parameters (`any`, `text`, `int` or `truth`) and of further ones (`more`), and its value.
+
+    `least` is how many arguments it takes at least, where that is fewer than its parameters; `result` its type.
+    """
 
     name: str
     parameters: tuple[str, ...]
@@ -96,7 +99,8 @@ def _size(text: Expr, span: Span) -> Expr:
     return _call(span, "size", text)
 
 
-def _int(site: Site, span: Span, value: Value) -> Value:
+def _cast(site: Site, span: Span, value: Value) -> Value:
+    """The argument, which has been cast to the parameter's type."""
     return value
 
 
@@ -312,9 +316,9 @@ def _abs(site: Site, span: Span, number: Int) -> Value:
 FUNCTIONS = {
     row.name: row
     for row in (
-        Function("INT", ("int",), _int, "int"),
-        Function("BOOL", ("truth",), _int, "truth"),
-        Function("STRING", ("text",), _int, "text"),
+        Function("INT", ("int",), _cast, "int"),
+        Function("BOOL", ("truth",), _cast, "truth"),
+        Function("STRING", ("text",), _cast, "text"),
         Function("IS_INT", ("any",), _is_int, "truth"),
         Function("IS_BOOL", ("any",), _is_bool, "truth"),
         Function("ABS", ("int",), _abs, "int"),

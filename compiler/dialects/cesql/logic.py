@@ -22,6 +22,7 @@ from ...nodes import (
     LESS_EQUALS,
     NOT,
     NOT_EQUALS,
+    OR,
     Call,
     Expr,
     ListExpr,
@@ -350,7 +351,7 @@ def _normal(e: Expr, positive: bool) -> Expr:
     match e:
         case Call(function=function, args=(inner,), target=None) if function == NOT:
             return _normal(inner, not positive)
-        case Call(function=function, args=args, target=None) if function in (AND, "_||_"):
+        case Call(function=function, args=args, target=None) if function in (AND, OR):
             join = conjunction if (function == AND) == positive else disjunction
             return join(tuple(_normal(arg, positive) for arg in args))
         case Call(function=function, args=args) if function in _OPPOSITE and not positive:

@@ -84,7 +84,6 @@ _COMPARED = {
 """Comparisons, and their opposites."""
 _MIRRORED = {LESS: GREATER, LESS_EQUALS: GREATER_EQUALS, GREATER: LESS, GREATER_EQUALS: LESS_EQUALS}
 _ARITHMETIC = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE, "%": MODULO}
-_KINDS = {"int": "Integer", "text": "String", "truth": "Boolean"}
 
 
 def translate(node: Node, source: Source, profile: Profile) -> tuple[Expr | None, tuple[Diagnostic, ...]]:
