@@ -50,7 +50,7 @@ def _requirement(terms: tuple[Expr, ...]) -> str | None:
             return guard_of(only) or _set(only)
         case (guard, *tests):
             key = guard_of(guard)
-            found = _set(tests[0]) if len(tests) == 1 else None
+            found = _set(tests[0]) if len(tests) == 1 and key is not None else None
             found = found or _compared(tuple(tests) if key is not None else terms)
             return found if found is not None and (key is None or _key(tests[-1]) == key) else None
         case _:

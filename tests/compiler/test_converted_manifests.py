@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from random import Random
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -15,6 +16,7 @@ from tricel.compiler import Source, errors, read_manifests, unparse
 from tricel.compiler.conversion import manifests
 from tricel.compiler.conversion.forms import normal
 from tricel.compiler.conversion.manifests import convert_manifests, forms_of_triggers
+from tricel.compiler.dialects import BY_NAME, UNDER_FILTERS, Dialect
 from tricel.compiler.literals import quoted
 
 OWN, KNATIVE = "tricel.dev/v1alpha1", "eventing.knative.dev/v1"
@@ -113,7 +115,7 @@ class _Writer:
         pair = f"{{{name}: {a}, {other}: {b}}}"
         dash = self.random.choice(("", unit))
         cel = self.random.choice((f"ce.{name} == {json.dumps(yaml.safe_load(a))}", 'ce.type != "a" && ce.id.startsWith("x")', 'ce.type == "t" || data.n > 1.0'))  # fmt: skip
-        match self.random.randrange(9):
+        match self.random.randrange(10):
             case 0:
                 return f"filter: {{attributes: {pair}}}"
             case 1:
@@ -147,6 +149,12 @@ class _Writer:
                 ]
             case 6:
                 return [self.line(unit, "filter: &own"), self.line(2 * unit, f"attributes: {pair}")]
+            case 8:
+                return [
+                    self.line(unit, f"filter: {{attributes: {{type: {a},"),
+                    self.line(2 * unit, f"id: {b}"),
+                    self.line(2 * unit, "}}"),
+                ]
             case 7:
                 return [self.line(unit, "filter:"), self.line(2 * unit, f"expression: {json.dumps(cel)}")]
             case _:
@@ -397,3 +405,17 @@ def test_a_text_that_would_change_more_than_filters_is_not_handed_back(monkeypat
 def test_what_has_no_place_in_a_trigger(to: str) -> None:
     with pytest.raises(ValueError, match=r"place|written|no dialect"):
         forms_of_triggers(to)
+
+
+def test_a_dialect_that_is_written_needs_nothing_but_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What stands in one filter of `filters` is written there, on a Trigger of Knative, too, where its row says so."""
+    row = replace(BY_NAME["cesql"], to_cel=BY_NAME["labels"].to_cel, from_cel=BY_NAME["labels"].from_cel)
+    for rows in (BY_NAME, UNDER_FILTERS):
+        monkeypatch.setitem(cast("dict[str, Dialect]", rows), "cesql", row)
+    for group in (OWN, KNATIVE):
+        text = manifest("filter: {attributes: {type: a, id: b}}", group)
+        new, found = converted(text, "cesql")
+        assert [] == found
+        assert manifest('filters: [{cesql: "type=a,id=b"}]', group) == new
+        assert (text, []) == converted(new, "attributes")
+        assert (new, []) == converted(new, "cesql")
