@@ -15,6 +15,11 @@ from .forms import read_variant
 from .spark_types import SparkType
 from .tree import Operators, PathKey, Scalar, Sql, function, literal, null
 
+TIME, SPAN = CelType("timestamp to the nanosecond"), CelType("duration to the nanosecond")
+"""Times and durations that Spark's own have no room for: decimals."""
+SHORT = t.SHORT | {TIME, SPAN}
+"""The types of values that are short, whatever they are."""
+
 
 @dataclass(frozen=True, slots=True)
 class Typed(Operators):

@@ -96,7 +96,7 @@ def _filters(paths: tuple[str, ...], expression: str | None, to: str, dialect: s
     for text in (text for path in paths for text in read_texts(path, ignoring=True)):
         found.extend(text.unreadable)
         if not text.unreadable:
-            own = dialect or (text.dialect and text.dialect.name)
+            own = text.dialect.name if dialect is None and text.dialect is not None else dialect
             given.append((text.source.name, text.source.text.rstrip("\r\n"), own))
     for name, filter_, own in given:
         result, problems = convert(filter_, to=to, dialect=own or "cel", label=name, limits=limits)

@@ -47,6 +47,7 @@ from tricel.compiler.scopes import names, put, root_of
 
 from .. import Sql, Typed, case, function, integer, literal, variant
 from ..reasons import NotNative, Reason
+from ..typed import SHORT
 
 MAX_TURNS = 1_000_000
 """Turns that macros in one another may take over the lists of one event, as many as our own evaluator takes steps.
@@ -421,7 +422,7 @@ def _closed(e: Expr, scope: _Scope) -> Expr:
 
 def weight(v: Typed, use: Use) -> Sql | None:
     """How many characters a turn reads of a value; None for a value that is short whatever it is."""
-    if v.type in t.SHORT:
+    if v.type in SHORT:
         return None
     text = v.type in (t.STRING, t.BYTES)
     if text and use is Use.TESTED:

@@ -46,13 +46,14 @@ from .. import (
 from ..context import Context
 from ..functions import LOWERINGS, Handler, handles, refusal, walked
 from ..reasons import NotNative, Reason
+from ..typed import SPAN, TIME
 from . import constructors, equality, extremes, membership, selection, timestamps
 
 _BARE = frozenset({t.NULL, t.BOOL, t.INT, t.STRING, t.BYTES, t.TIMESTAMP, t.DURATION, t.TYPE})
 """Types whose equality writes each operand once."""
 _TYPE_NAMES = {
-    **dict.fromkeys((t.TIMESTAMP, timestamps.TIME), "google.protobuf.Timestamp"),
-    **dict.fromkeys((t.DURATION, timestamps.SPAN), "google.protobuf.Duration"),
+    **dict.fromkeys((t.TIMESTAMP, TIME), "google.protobuf.Timestamp"),
+    **dict.fromkeys((t.DURATION, SPAN), "google.protobuf.Duration"),
 }
 _ORDERING = frozenset({LESS, LESS_EQUALS, GREATER, GREATER_EQUALS})
 _MIRRORED = {LESS: ">", LESS_EQUALS: ">=", GREATER: "<", GREATER_EQUALS: "<="}

@@ -31,6 +31,7 @@ from .. import (
 from ..context import Context
 from ..functions import Handler, handles, times
 from ..reasons import NotNative, Reason
+from ..typed import SPAN, TIME
 from . import timestamps
 
 
@@ -82,7 +83,7 @@ def _timestamp(context: Context, args: tuple[Expr, ...], scope: Scope) -> Typed:
         return _TIME(context, context.lower(text, scope))
     micros, finer = divmod(found, 1000)
     if finer:
-        return timestamps.literal(found, timestamps.TIME)
+        return timestamps.literal(found, TIME)
     return Typed(function("timestamp_micros", micros), t.TIMESTAMP)
 
 
@@ -98,7 +99,7 @@ def _duration(context: Context, args: tuple[Expr, ...], scope: Scope) -> Typed:
     if abs(micros) > times.LONGEST:
         raise NotNative(Reason.LONG_DURATION)
     if not exact:
-        return timestamps.literal(found, timestamps.SPAN)
+        return timestamps.literal(found, SPAN)
     return constant_of(micros, t.DURATION)
 
 

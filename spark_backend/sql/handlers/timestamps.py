@@ -38,8 +38,8 @@ from .. import (
 from ..context import Context
 from ..functions import LOWERINGS, takes_finer, times
 from ..reasons import NotNative, Reason
+from ..typed import SPAN, TIME
 
-TIME, SPAN = CelType("timestamp to the nanosecond"), CelType("duration to the nanosecond")
 _FINER = {t.TIMESTAMP: TIME, t.DURATION: SPAN}
 _DECIMAL = "DECIMAL(24,0)"
 _SECOND = 10**9
