@@ -1,6 +1,7 @@
 """The compiler: filters in any dialect become one checked CEL expression. No Spark, no Kubernetes, no files."""
 
 from .analysis.requirements import Requirements, requirements, together
+from .analysis.union import Union, union
 from .check import Checked, check
 from .compile import CheckedFilter, CompileError, check_filter, check_translation
 from .diagnostics import CODES, Code, Diagnostic, Severity, errors
@@ -43,6 +44,7 @@ __all__ = [
     "Span",
     "Translation",
     "Trigger",
+    "Union",
     "changed_immutable_fields",
     "check",
     "check_filter",
@@ -63,5 +65,6 @@ __all__ = [
     "schema_type",
     "simplified",
     "together",
+    "union",
     "unparse",
 ]
