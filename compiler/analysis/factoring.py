@@ -89,7 +89,7 @@ class Writer:
     def _sorted(alternatives: Iterable[Expr]) -> tuple[Expr, ...]:
         """The alternatives, each once, in the order of their texts."""
         flat = {unparse(e): e for given in alternatives for e in _alternatives(given)}
-        return tuple(flat[text] for text in sorted(flat))
+        return tuple(flat[text] for text in sorted(flat, key=lambda text: (not text.startswith("!has("), text)))
 
     def _size(self, factor: _Factor) -> int:
         return sum(1 for _ in walk(self._written(factor)))

@@ -1,7 +1,8 @@
 """A disjunction of terms made smaller than it can be said: it then holds for more events, and never for fewer.
 
 What is given up is chosen by how many more events are let in for each node that it saves. Shares of events are
-estimated: the values of an attribute that filters name count alike, and together for half of those that it has.
+estimated: the values of an attribute that filters name count alike, and together for half of those that it has; the
+others begin as those do, the fewer with a prefix the longer it is.
 """
 
 from __future__ import annotations
@@ -21,17 +22,15 @@ from .disjunctions import TRUE, Term, simplified
 
 _ROUNDS = 40
 _NAMED, _ABSENT = 0.5, 0.5
-_PER_CHARACTER = 0.8
-"""The share of the texts with a prefix that go on with one certain character, among values that nobody names."""
 _CALL = 4
 """Nodes of `ce.x.startsWith("p")`."""
 _SHARES = {TestKind.SUFFIX: 0.05, TestKind.CONTAINS: 0.1, TestKind.MATCHES: 0.2, TestKind.ORDER: 0.5}
 _Rest: TypeAlias = frozenset[tuple[Key, Constraint]]
 
 
-def widened(terms: Sequence[Term], size: Callable[[Sequence[Term]], int], most: int) -> list[Term]:
+def widened(terms: list[Term], size: Callable[[Sequence[Term]], int], most: int) -> list[Term]:
     """Terms that hold wherever the given ones do, and are of `most` nodes; `size` counts those of terms."""
-    found, eager = list(terms), 1.0
+    found, eager = terms, 0.5
     now = size(found)
     for _ in range(_ROUNDS):
         if now <= most:
@@ -47,14 +46,25 @@ def widened(terms: Sequence[Term], size: Callable[[Sequence[Term]], int], most: 
 
 @dataclass
 class _Cut:
-    """Something to give up: of one term the constraint of `key`, or of a group of texts all but their common `prefix`."""
+    """Something to give up: of one term what it says of `key`, or of a group of texts all but their common `prefix`.
+
+    Of the term `left` is then said of the key; None: nothing.
+
+    `gain` is the share of events that it lets in for each of the nodes that are `saved`.
+    """
 
     gain: float
     saved: int
     key: Key
     term: int = -1
+    left: Constraint | None = None
     group: int = -1
     prefix: str = ""
+
+    @property
+    def loss(self) -> float:
+        """The estimated share of events that are let in."""
+        return self.gain * self.saved
 
 
 @dataclass
@@ -77,8 +87,15 @@ class _Round:
 
     def cut(self, wanted: float) -> list[Term]:
         """The terms without the cheapest of it that saves so many nodes."""
-        cuts = sorted([*self._constraints(), *self._prefixes()], key=lambda c: c.gain)
-        dropped: dict[int, Key] = {}
+        cuts = [*self._constraints(), *self._prefixes()]
+        ways = [self._first(sorted(cuts, key=order), wanted) for order in (_by_gain, _by_loss)]
+        ways += [[c] for c in cuts if c.saved >= wanted]
+        enough = [way for way in ways if sum(c.saved for c in way) >= wanted] or ways[:1]
+        return self._without(min(enough, key=lambda way: sum(c.loss for c in way)))
+
+    def _first(self, cuts: Iterable[_Cut], wanted: float) -> list[_Cut]:
+        """The first of the cuts that go together and save so many nodes."""
+        found: list[_Cut] = []
         chosen: dict[int, list[str]] = defaultdict(list)
         taken: set[int] = set()
         for c in cuts:
@@ -94,17 +111,20 @@ class _Round:
             elif c.term in taken:
                 continue
             else:
-                dropped[c.term] = c.key
                 taken.add(c.term)
+            found.append(c)
             wanted -= c.saved
-        return self._without(dropped, {g: p for g, p in chosen.items() if p})
+        return found
 
-    def _without(self, dropped: Mapping[int, Key], chosen: Mapping[int, list[str]]) -> list[Term]:
+    def _without(self, cuts: Iterable[_Cut]) -> list[Term]:
+        loosened = {c.term: c for c in cuts if c.group < 0}
+        chosen: dict[int, list[str]] = defaultdict(list)
+        for c in cuts:
+            if c.group >= 0:
+                chosen[c.group].append(c.prefix)
         regrouped = {i for g in chosen for i in self.groups[g][2].terms}
         found = [
-            {k: c for k, c in term.items() if k != dropped.get(i)}
-            for i, term in enumerate(self.terms)
-            if i not in regrouped
+            _loosened(term, loosened.get(i)) for i, term in enumerate(self.terms) if i not in regrouped
         ]
         for g, prefixes in chosen.items():
             key, rest, group = self.groups[g]
@@ -117,17 +137,22 @@ class _Round:
         return found
 
     def _constraints(self) -> Iterable[_Cut]:
-        """Each constraint of each term."""
+        """Each constraint of each term that has another one, and each test of a constraint that has several."""
         for i, term in enumerate(self.terms):
             shares = {key: self._share(key, c) for key, c in term.items()}
             whole = prod(shares.values())
             for key, c in term.items():
                 rest = [k for k in term if k != key]
-                without = prod(shares[k] for k in rest)
-                saved = _nodes(key, c)
-                if len(rest) == 1 and (listing := term[rest[0]].listing) is not None:
-                    saved += max(0, _nodes(rest[0], term[rest[0]]) - len(listing.values))
-                yield _Cut((without - whole) / saved, saved, key, term=i)
+                others = prod(shares[k] for k in rest)
+                if rest:
+                    saved = _nodes(key, c)
+                    if len(rest) == 1 and (listing := term[rest[0]].listing) is not None:
+                        saved += max(0, _nodes(rest[0], term[rest[0]]) - len(listing.values))
+                    yield _Cut((others - whole) / saved, saved, key, term=i)
+                for test in c.tests if c.tests is not None and len(c.tests) > 1 else ():
+                    left = Constraint(c.absent, c.tests - {test})
+                    saved = _nodes(key, c) - _nodes(key, left)
+                    yield _Cut((others * self._share(key, left) - whole) / saved, saved, key, term=i, left=left)
 
     def _prefixes(self) -> Iterable[_Cut]:
         """Each prefix that several texts of a group share."""
@@ -166,7 +191,22 @@ class _Round:
         if listed:
             return one
         named = bisect_left(values, text + "\U0010ffff") - bisect_left(values, text)
-        return min(1.0, one * max(named, 1) + (1 - _NAMED) * _PER_CHARACTER ** len(text))
+        longest = max(map(len, values), default=0) + 1
+        return one * max(named, 1) + one * max(named, 1) * (1 - len(text) / longest)
+
+
+def _by_gain(cut: _Cut) -> float:
+    return cut.gain
+
+
+def _by_loss(cut: _Cut) -> float:
+    return cut.loss
+
+
+def _loosened(term: Term, cut: _Cut | None) -> Term:
+    if cut is None:
+        return term
+    return {k: c if k != cut.key else cut.left for k, c in term.items() if k != cut.key or cut.left is not None}  # type: ignore[misc]
 
 
 def _named(terms: Iterable[Term]) -> dict[Key, list[str]]:
