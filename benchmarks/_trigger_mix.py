@@ -5,7 +5,18 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-TEAMS = ("billing", "catalogue", "fulfilment", "identity", "marketing", "orders", "payments", "returns", "search", "stock")
+TEAMS = (
+    "billing",
+    "catalogue",
+    "fulfilment",
+    "identity",
+    "marketing",
+    "orders",
+    "payments",
+    "returns",
+    "search",
+    "stock",
+)
 ENTITIES = ("account", "basket", "invoice", "item", "parcel")
 VERBS = ("created", "changed", "cancelled", "deleted")
 REGIONS = ("eu", "us", "apac", "latam")

@@ -19,7 +19,9 @@ def attribute_filter(random: Random, depth: int = 3) -> str:
     """The text of one filter; now and then it may err for other reasons than an absent attribute."""
     if depth and random.random() < 0.7:
         a, b, c = (attribute_filter(random, depth - 1) for _ in range(3))
-        return random.choice((f"({a} && {b})", f"({a} || {b})", f"!({a})", f"({a} ? {b} : {c})", f"({a} && {b} && {c})"))
+        return random.choice(
+            (f"({a} && {b})", f"({a} || {b})", f"!({a})", f"({a} ? {b} : {c})", f"({a} && {b} && {c})")
+        )
     return _test(random)
 
 
@@ -36,7 +38,7 @@ def _test(random: Random) -> str:
     ]
     guarded = [f"({random.choice(PRESENCE[o])} && {o} == {v})" for o in OPTIONAL] * 3
     there = [random.choice(PRESENCE[o]) for o in OPTIONAL]
-    there += [f"ce.?x.orValue({w}) == {v}", f'(!has(ce.x) || ce.x.startsWith({v}))']
+    there += [f"ce.?x.orValue({w}) == {v}", f"(!has(ce.x) || ce.x.startsWith({v}))"]
     return random.choice((*tests, *tests, *guarded, *there, *there, random.choice(MAY_ERR)))
 
 

@@ -96,6 +96,17 @@ def read_triggers(
     With the `target` `knative` what an API server would drop is an error. `ignoring` leaves out of a folder what
     `.gitignore` names. `version` is that of the filter language, in place of the one that each Trigger names.
     """
+    manifests, before, names = read_manifest_files(paths, target=target, ignoring=ignoring)
+    compiled, every = compile_manifests(
+        manifests, before, environment=environment, engine=engine, limits=limits, version=version
+    )
+    return compiled, in_order(every, names)
+
+
+def read_manifest_files(
+    paths: Iterable[str | Path], *, target: str = "", ignoring: bool = False
+) -> tuple[tuple[Trigger, ...], tuple[Diagnostic, ...], tuple[str, ...]]:
+    """The Triggers in the manifests, what is wrong but for their filters, and the names of the files in their order."""
     manifests: list[Trigger] = []
     diagnostics: list[Diagnostic] = []
     names: list[str] = []
@@ -105,10 +116,7 @@ def read_triggers(
             manifests.extend(found)
             diagnostics.extend((*unreadable, *problems))
             names.append(source.name)
-    compiled, every = compile_manifests(
-        manifests, diagnostics, environment=environment, engine=engine, limits=limits, version=version
-    )
-    return compiled, in_order(every, names)
+    return tuple(manifests), tuple(diagnostics), tuple(names)
 
 
 def compile_manifests(

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from .attribute_tests import Constraint, Key, among, always, both, either, implies
+from .attribute_tests import Constraint, Key, always, among, both, either, implies
 from .constraints import TestKind
 
 Term: TypeAlias = Mapping[Key, Constraint]

@@ -50,7 +50,9 @@ class Writer:
     def expression(self, terms: Sequence[Term]) -> Expr:
         """The disjunction; `false` for no term, `true` where one is empty."""
         if self.plain:
-            return disjunction(tuple(conjunction(tuple(self._plain(k, c) for k, c in sorted(t.items(), key=_by_name))) for t in terms))
+            return disjunction(
+                tuple(conjunction(tuple(self._plain(k, c) for k, c in sorted(t.items(), key=_by_name))) for t in terms)
+            )
         return self._factored([frozenset(self._factors(t)) for t in terms])
 
     def _factors(self, term: Term) -> list[_Factor]:
@@ -103,6 +105,8 @@ class Writer:
         name = key.names[0]
         anything = Test(TestKind.PREFIX, frozenset({""}))
         tests = sorted(c.tests or (), key=_told_test)
+        if c.absent and tests and all(t.negated for t in tests):
+            return conjunction(tuple(self._guarded(name, key, t) for t in tests))
         there = [] if key.sure or any(not t.negated for t in tests) else [anything]
         passed = conjunction(tuple(self._guarded(name, key, t) for t in (*there, *tests)))
         if not c.absent:

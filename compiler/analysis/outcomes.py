@@ -7,7 +7,7 @@ What is not about attributes alone, or may err on their values, may be anything 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from ..celtypes import SCALARS, STRING, is_dynamic
@@ -31,6 +31,7 @@ from ..nodes import (
     Lit,
     LitKind,
 )
+from ..patterns import literal_of
 from .attribute_tests import Constraint, Key, Test, always, among, normal, opposite
 from .constraints import TEXT_KINDS, TestKind, constant
 from .disjunctions import TRUE, Term, product, simplified
@@ -38,19 +39,18 @@ from .disjunctions import TRUE, Term, product, simplified
 MAX_TERMS = 128
 """Terms of one filter; where a product has more, one of its sides is lost."""
 _FLIPPED = {LESS: GREATER, LESS_EQUALS: GREATER_EQUALS, GREATER: LESS, GREATER_EQUALS: LESS_EQUALS}
-_KEPT: Callable[[Key, Test], bool] = lambda key, test: True  # noqa: E731
 
 
 @dataclass
 class Outcomes:
     """The terms of one checked filter. `sure` are the attributes that every event has.
 
-    `keeps` says which tests may be written; any other may come out either way. `lost` are the parts that may.
+    `others`: whether tests may be other than of texts against literals. `lost` are the parts that may come out either way.
     """
 
     checked: Checked
     sure: frozenset[str]
-    keeps: Callable[[Key, Test], bool] = _KEPT
+    others: bool = True
     lost: list[Expr] = field(default_factory=list)
 
     def passing(self) -> list[Term]:
@@ -73,7 +73,7 @@ class Outcomes:
                 second = self._all([false, self._terms(other, wanted)], e)
                 return self._some([*first, *second, *self._all([true, false], e)], e)
             case _:
-                return self._tested(e, wanted)
+                return self._alone(e, wanted)
 
     def _all(self, sides: Iterable[list[Term]], e: Expr) -> list[Term]:
         found: list[Term] = [TRUE]
@@ -96,28 +96,17 @@ class Outcomes:
             return [TRUE]
         return found
 
-    def _tested(self, e: Expr, wanted: bool) -> list[Term]:
-        name = self.checked.record.asked(e)
-        if name is not None:
-            return self._presence(name, wanted)
+    def _alone(self, e: Expr, wanted: bool) -> list[Term]:
         if (value := constant(e)) is not None and isinstance(value[0], bool):
             return [TRUE] if value[0] is wanted else []
-        found = self._test(e)
-        if found is None:
-            self.lost.append(e)
-            return [TRUE]
-        key, test = found
-        if not self.keeps(key, test):
-            self.lost.append(e)
-            return [TRUE]
-        tests = normal((test if wanted else opposite(test),))
-        term = {key: Constraint(not key.sure, tests)}
-        return [] if term[key].impossible else [TRUE] if always(key, term[key]) else [term]
-
-    def _presence(self, name: str, wanted: bool) -> list[Term]:
-        if name in self.sure:
-            return [TRUE] if wanted else []
-        return [{self._key((name,)): Constraint(False) if wanted else Constraint(True, None)}]
+        name = self.checked.record.asked(e)
+        found = self._test(e) if name is None else (self._key((name,)), None)
+        if found is not None:
+            key, test = found
+            c = _present(key, wanted) if test is None else _tested(key, test if wanted else opposite(test))
+            return [] if c.impossible else [TRUE] if always(key, c) else [{key: c}]
+        self.lost.append(e)
+        return [TRUE]
 
     def _key(self, names: Iterable[str]) -> Key:
         given = tuple(sorted(names))
@@ -128,10 +117,10 @@ class Outcomes:
         text = self._of_text(e)
         if text is not None:
             return text
-        if self.checked.types.get(e.id) is None:
+        if not self.others or not isinstance(e, Call):
             return None
         names = self._total(e)
-        if not names or not isinstance(e, Call):
+        if not names:
             return None
         return self._key(names), Test(None, other=e)
 
@@ -151,7 +140,7 @@ class Outcomes:
                 given = e.args if e.target is None else (e.target, *e.args)
                 value = _text(given[1]) if len(given) == 2 else None
                 kind = TEXT_KINDS[TEXT_TESTS[function]]
-                subject, test = given[0], None if value is None else Test(kind, frozenset({value}))
+                subject, test = given[0], None if value is None else _plainer(Test(kind, frozenset({value})))
             case _:
                 return None
         name = self.checked.record.attribute(subject)
@@ -185,6 +174,24 @@ class Outcomes:
     def _together(self, parts: Sequence[Expr]) -> frozenset[str] | None:
         found = [self._total(p) for p in parts]
         return None if None in found else frozenset().union(*(f for f in found if f is not None))
+
+
+def _plainer(test: Test) -> Test:
+    """The same test without a pattern, where this one only anchors a text."""
+    literal = literal_of(test.value) if test.kind is TestKind.MATCHES else None
+    if literal is None or literal.rest not in ("", "$"):
+        return test
+    if literal.rest:
+        return among((literal.text,)) if literal.anchored else Test(TestKind.SUFFIX, frozenset({literal.text}))
+    return Test(TestKind.PREFIX if literal.anchored else TestKind.CONTAINS, frozenset({literal.text}))
+
+
+def _present(key: Key, wanted: bool) -> Constraint:
+    return Constraint(False) if wanted else Constraint(not key.sure, None)
+
+
+def _tested(key: Key, test: Test) -> Constraint:
+    return Constraint(not key.sure, normal((test,)))
 
 
 def _text(e: Expr) -> str | None:

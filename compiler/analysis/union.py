@@ -11,17 +11,17 @@ from typing import Protocol
 
 from ..check import Checked, check
 from ..diagnostics import errors
-from ..environments.attributes import attribute
 from ..environments.cloudevent import CLOUD_EVENT
 from ..environments.model import Environment
 from ..nodes import Expr, disjunction, renumber, walk
 from ..rewrites import simplified as rewritten
 from ..source import Source
 from ..unparse import brief, unparse
-from .attribute_tests import Key, Test, written
+from ..versions import CURRENT
 from .disjunctions import TRUE, Index, Term, simplified, uncovered
 from .factoring import Writer
 from .outcomes import Outcomes
+from .saying import Saying
 from .widening import widened
 
 
@@ -80,13 +80,14 @@ def union(
     max_nodes: int | None = None,
     *,
     complete: bool = True,
-    keeps: Callable[[Expr], bool] = lambda e: True,
+    says: Callable[[Expr], bool] | None = None,
 ) -> Union:
     """The union of filters on one kind of event. Of no filter it is `false`.
 
     With `max_nodes` it has no more nodes, and may hold for more events. `complete`: every event has the attributes that
-    the environment requires; without it the union asks whether they are there. `keeps` says which tests of attributes
-    may be in it, each without its guard; what others say is left out.
+    the environment requires; without it the union asks whether they are there. With `says` what is asked of an attribute
+    is only in the union as far as that takes an expression of it, as CEL has it or as in `plain`. Filters of another
+    version of the language than the current one lend only their tests of texts against literals.
 
     Raises:
         ValueError: where the filters are on different kinds of events, or on events without a record of attributes, or
@@ -96,10 +97,10 @@ def union(
         raise ValueError(f"an expression has at least 1 node, not {max_nodes}")
     environment = _environment(filters)
     sure = environment.required if complete else frozenset()
-    allowed = _Allowed(environment.record, keeps)
-    found = [_outcomes(f.checked, sure, allowed) for f in filters]
-    terms = simplified(t for passing, _ in found for t in passing)
     writer = Writer(environment.record)
+    saying = None if says is None else Saying(writer, says)
+    found = [_outcomes(f.checked, sure, saying) for f in filters]
+    terms = simplified(t for passing, _ in found for t in passing)
     smaller = terms
     if max_nodes is not None:
         smaller = widened(terms, lambda some: nodes(writer.expression(some)), max_nodes)
@@ -134,28 +135,15 @@ def _environment(filters: Sequence[Checkable]) -> Environment:
     return first
 
 
-@dataclass
-class _Allowed:
-    """The tests that may be in a union, each asked for once."""
-
-    record: str
-    keeps: Callable[[Expr], bool]
-    known: dict[tuple[Key, Test], bool] = field(default_factory=dict)
-
-    def __call__(self, key: Key, test: Test) -> bool:
-        found = self.known.get((key, test))
-        if found is None:
-            subject = attribute(self.record, key.names[0]) if len(key.names) == 1 else None
-            found = self.known[key, test] = self.keeps(written(test, subject))
-        return found
-
-
-def _outcomes(checked: Checked, sure: frozenset[str], keeps: _Allowed) -> tuple[list[Term], tuple[str, ...]]:
+def _outcomes(checked: Checked, sure: frozenset[str], saying: Saying | None) -> tuple[list[Term], tuple[str, ...]]:
     """The terms of one filter, and the parts that they do not say."""
     simpler = rewritten(checked, Source(""))
-    run = Outcomes(simpler, sure, keeps)
+    run = Outcomes(simpler, sure, others=checked.version is CURRENT)
     terms = run.passing()
-    return terms, tuple(dict.fromkeys(brief(e) for e in run.lost))
+    lost = [brief(e) for e in run.lost]
+    if saying is not None:
+        terms = simplified([saying.loosened(term, lost) for term in terms])
+    return terms, tuple(dict.fromkeys(lost))
 
 
 def _wide(found: Sequence[tuple[list[Term], tuple[str, ...]]]) -> Iterator[Wide]:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
-from os.path import commonprefix
 from typing import TypeAlias
 
 from .attribute_tests import Constraint, Key, Test, among
@@ -123,9 +122,7 @@ class _Round:
             if c.group >= 0:
                 chosen[c.group].append(c.prefix)
         regrouped = {i for g in chosen for i in self.groups[g][2].terms}
-        found = [
-            _loosened(term, loosened.get(i)) for i, term in enumerate(self.terms) if i not in regrouped
-        ]
+        found = [_loosened(term, loosened.get(i)) for i, term in enumerate(self.terms) if i not in regrouped]
         for g, prefixes in chosen.items():
             key, rest, group = self.groups[g]
             absent = any(self.terms[i][key].absent for i in group.terms)
@@ -149,8 +146,9 @@ class _Round:
                     if len(rest) == 1 and (listing := term[rest[0]].listing) is not None:
                         saved += max(0, _nodes(rest[0], term[rest[0]]) - len(listing.values))
                     yield _Cut((others - whole) / saved, saved, key, term=i)
-                for test in c.tests if c.tests is not None and len(c.tests) > 1 else ():
-                    left = Constraint(c.absent, c.tests - {test})
+                tests = c.tests or frozenset()
+                for test in tests if len(tests) > 1 else ():
+                    left = Constraint(c.absent, tests - {test})
                     saved = _nodes(key, c) - _nodes(key, left)
                     yield _Cut((others * self._share(key, left) - whole) / saved, saved, key, term=i, left=left)
 
@@ -159,7 +157,7 @@ class _Round:
         for g, (key, rest, group) in enumerate(self.groups):
             others = prod(self._share(k, c) for k, c in rest)
             texts = sorted(group.texts)
-            for prefix in dict.fromkeys(commonprefix(pair) for pair in pairwise(texts)):
+            for prefix in dict.fromkeys(_shared(a, b) for a, b in pairwise(texts)):
                 if not prefix:
                     continue
                 some = texts[bisect_left(texts, prefix) : bisect_left(texts, prefix + "\U0010ffff")]
@@ -193,6 +191,12 @@ class _Round:
         named = bisect_left(values, text + "\U0010ffff") - bisect_left(values, text)
         longest = max(map(len, values), default=0) + 1
         return one * max(named, 1) + one * max(named, 1) * (1 - len(text) / longest)
+
+
+def _shared(a: str, b: str) -> str:
+    """The longest text that both begin with."""
+    length = next((i for i, (x, y) in enumerate(zip(a, b, strict=False)) if x != y), min(len(a), len(b)))
+    return a[:length]
 
 
 def _by_gain(cut: _Cut) -> float:

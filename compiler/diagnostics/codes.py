@@ -331,6 +331,17 @@ DIALECT_AND_MANIFEST = {
         "form that this version of the language does not have",
         "The form was deprecated, and the version of the language that the Trigger names has it no more.",
     ),
+    "TRI360": Code(
+        "error",
+        "not to be said in this dialect",
+        "An expression has no filter of the dialect that means the same, or the dialect is only read.",
+    ),
+    "TRI361": Code(
+        "error",
+        "no union",
+        "A union of filters that lacks one would lose the events that this one wants. While a Trigger cannot be read or "
+        "its filter is wrong, its broker has none.",
+    ),
 }
 
 LOWERING = {

@@ -11,7 +11,16 @@ import pytest
 from attribute_filters import attribute_events, attribute_filter
 from random_cel import DYNAMIC, random_filter
 from random_events import DOCUMENTS, dynamic_event
-from tricel.compiler import CLOUD_EVENT, KAFKA_RECORD, CheckedFilter, Union, check_filter, cloud_event, schema_type, union
+from tricel.compiler import (
+    CLOUD_EVENT,
+    KAFKA_RECORD,
+    CheckedFilter,
+    Union,
+    check_filter,
+    cloud_event,
+    schema_type,
+    union,
+)
 from tricel.compiler.analysis.union import nodes
 from tricel.compiler.interpreter import CelError, evaluator
 from tricel.compiler.nodes import Expr
