@@ -103,16 +103,16 @@ class Writer:
         if len(key.names) > 1:
             return _written(_Factor(_Kind.ABSENT_OR, key, c.tests), self.record)
         name = key.names[0]
-        anything = Test(TestKind.PREFIX, frozenset({""}))
-        tests = sorted(c.tests or (), key=_told_test)
-        if c.absent and tests and all(t.negated for t in tests):
-            return conjunction(tuple(self._guarded(name, key, t) for t in tests))
-        there = [] if key.sure or any(not t.negated for t in tests) else [anything]
-        passed = conjunction(tuple(self._guarded(name, key, t) for t in (*there, *tests)))
+        tests = tuple(self._guarded(name, key, t) for t in sorted(c.tests or (), key=_told_test))
+        there, guarded = presence(self.record, name), any(not t.negated for t in c.tests or ())
+        if key.sure or (guarded and not c.absent):
+            return conjunction(tests)
         if not c.absent:
-            return passed
-        absent = Call(NOT, (self._guarded(name, key, anything),))
-        return absent if c.tests is None else disjunction((absent, passed))
+            return conjunction((there, *tests))
+        if tests and not guarded:
+            return conjunction(tests)
+        absent = Call(NOT, (there,))
+        return absent if c.tests is None else disjunction((absent, conjunction(tests)))
 
     def _guarded(self, name: str, key: Key, test: Test) -> Expr:
         """One test, false of an event without the attribute; a negated one is true of it."""

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from ..nodes import Expr
-from ..unparse import brief
 from ..patterns import literal_of
+from ..unparse import brief
 from .attribute_tests import Constraint, Key, Test, normal
 from .constraints import TestKind
 from .disjunctions import Term

@@ -40,7 +40,28 @@ def widened(terms: list[Term], size: Callable[[Sequence[Term]], int], most: int)
             eager *= 2
         if smaller < now:
             found, now = again, smaller
-    return found if now <= most else [TRUE]
+    if now <= most:
+        return found
+    return next((hull for hull in _hulls(terms) if size(hull) <= most), [TRUE])
+
+
+def _hulls(terms: Sequence[Term]) -> Iterable[list[Term]]:
+    """What all terms say of one attribute: that it begins with some text."""
+    for key in sorted(terms[0]) if terms else ():
+        texts: list[str] = []
+        for c in (term.get(key) for term in terms):
+            begun = None if c is None or c.absent else next((t for t in c.tests or () if _is_begun(t)), None)
+            if begun is None:
+                break
+            texts.extend(begun.values)
+        else:
+            shared = _shared(min(texts), max(texts))
+            if shared:
+                yield [{key: Constraint(False, frozenset({Test(TestKind.PREFIX, frozenset({shared}))}))}]
+
+
+def _is_begun(test: Test) -> bool:
+    return not test.negated and test.kind in (TestKind.AMONG, TestKind.PREFIX)
 
 
 @dataclass
@@ -161,7 +182,8 @@ class _Round:
                 if not prefix:
                     continue
                 some = texts[bisect_left(texts, prefix) : bisect_left(texts, prefix + "\U0010ffff")]
-                saved = sum(group.texts[t] for t in some) - _CALL - 1
+                left = [cost for t, cost in group.texts.items() if not t.startswith(prefix)]
+                saved = _size(group.texts.values()) - _size([*left, _CALL])
                 if saved > 0:
                     before = sum(self._share_of_text(key, t, listed=group.texts[t] == 1) for t in some)
                     more = max(0.0, self._share_of_text(key, prefix, listed=False) - before)
@@ -236,6 +258,14 @@ def _groups(terms: Sequence[Term]) -> Iterable[tuple[Key, _Rest, _Group]]:
             cost = 1 if only.is_listing else _CALL
             group.texts |= {t: max(cost, group.texts.get(t, 0)) for t in only.values}
     return ((key, rest, group) for (key, rest), group in found.items() if len(group.texts) > 1)
+
+
+def _size(costs: Iterable[int]) -> int:
+    """The nodes of tests of one attribute: of texts that are listed together, and of prefixes."""
+    given = list(costs)
+    listed, prefixes = given.count(1), len(given) - given.count(1)
+    listing = 0 if not listed else _CALL if listed == 1 else _CALL + listed
+    return listing + _CALL * prefixes + (1 if prefixes + bool(listed) > 1 else 0)
 
 
 def _nodes(key: Key, c: Constraint) -> int:

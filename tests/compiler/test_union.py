@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Sequence
+from importlib.util import module_from_spec, spec_from_file_location
 from random import Random
 from typing import Any
 
 import pytest
 from attribute_filters import attribute_events, attribute_filter
+from conftest import REPOSITORY
 from random_cel import DYNAMIC, random_filter
 from random_events import DOCUMENTS, dynamic_event
 from tricel.compiler import (
@@ -20,10 +23,13 @@ from tricel.compiler import (
     cloud_event,
     schema_type,
     union,
+    unparse,
 )
+from tricel.compiler.analysis.disjunctions import implied, irredundant
 from tricel.compiler.analysis.union import nodes
 from tricel.compiler.interpreter import CelError, evaluator
 from tricel.compiler.nodes import Expr
+from tricel.compiler.versions import NEXT
 
 ROUNDS = int(os.environ.get("TRICEL_EXAMPLES", "400"))
 ATTRIBUTES = attribute_events()
@@ -123,6 +129,7 @@ EXACT = [
     (['has(ce.x) ? ce.x == "a" : ce.type == "t"'], 'ce.type == "t" && !has(ce.x) || has(ce.x) && ce.x == "a"'),
     (['ce.type in ["b", "a"]'], 'ce.type in ["a", "b"]'),
     (['ce.type.matches("^a+$")'], 'ce.type.matches("^a+$")'),
+    (['ce.type.matches("^a\\\\.b$")', 'ce.type.matches("^com\\\\.")', 'ce.type == "com.x"'], 'ce.type == "a.b" || ce.type.startsWith("com.")'),
     (['ce.?x.orValue("") == "a"'], 'has(ce.x) && ce.x == "a"'),
     (['"a-b" in ce && ce["a-b"] == "1"'], '"a-b" in ce && ce["a-b"] == "1"'),
     (['ce.time > timestamp("2024-01-01T00:00:00Z")'], '!has(ce.time) || ce.time > timestamp("2024-01-01T00:00:00Z")'),
@@ -217,3 +224,43 @@ def test_the_type_of_the_payload_does_not_matter() -> None:
     assert typed is not None
     assert 'ce.type in ["a", "b"]' == union([typed, checked('ce.type == "b"')]).cel
     assert CLOUD_EVENT != typed.checked.environment
+
+
+def mix(count: int) -> list[CheckedFilter]:
+    """The filters of the benchmark."""
+    spec = spec_from_file_location("trigger_mix", REPOSITORY / "benchmarks" / "_trigger_mix.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return [checked(f) for f in module.filters(count)]
+
+
+def test_a_thousand_filters_have_a_union_of_a_tenth() -> None:
+    filters = mix(1_000)
+    found = union(filters)
+    assert found.after * 10 <= found.before
+    assert not found.widened
+    terms = found.terms
+    assert terms == tuple(irredundant(terms))
+    assert all(not implied(a, b) for i, a in enumerate(terms) for b in (*terms[:i], *terms[i + 1 :]))
+    assert 100 >= union(filters, 100).after > 4
+
+
+def test_another_version_of_the_language_lends_its_plain_tests() -> None:
+    newer, _ = check_filter('ce.type == "a" && ce.source.lowerAscii() == "s"', version=NEXT)
+    assert newer is not None
+    found = union([newer])
+    assert ('ce.type == "a"', False) == (found.cel, found.exact)
+
+
+def test_what_a_target_cannot_say_is_left_out() -> None:
+    """Never so that an event is lost: `says` may be any choice of expressions."""
+    random = Random(11)
+    for number in range(ROUNDS // 4):
+        filters = some_filters(random, 2)
+        found = union(filters, says=lambda e, n=number: zlib.crc32(f"{n}{unparse(e)}".encode()) % 2 == 0)
+        assert_sound(filters, found, random.sample(ATTRIBUTES, 80))
+        plain, diagnostics = check_filter(unparse(found.plain))
+        assert plain is not None, diagnostics
+        assert outcomes(found.checked.expr, ATTRIBUTES) == outcomes(plain.checked.expr, ATTRIBUTES), found.cel

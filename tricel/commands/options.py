@@ -45,6 +45,7 @@ class DialectName(click.Choice[str]):
     """One of the dialects' names; for another one, what was probably meant."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name, where there is such a dialect."""
         try:
             return dialect_named(str(value)).name
         except ValueError as e:
