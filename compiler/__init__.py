@@ -1,7 +1,6 @@
 """The compiler: filters in any dialect become one checked CEL expression. No Spark, no Kubernetes, no files."""
 
 from .analysis.requirements import Requirements, requirements, together
-from .analysis.union import Union, union
 from .check import Checked, check
 from .compile import CheckedFilter, CompileError, check_filter, check_translation
 from .diagnostics import CODES, Code, Diagnostic, Severity, errors
@@ -19,6 +18,7 @@ from .nodes import Expr, conjunction, conjuncts
 from .parse import parse
 from .rewrites import simplified
 from .source import Position, Source, Span
+from .union import Union, union
 from .unparse import unparse
 
 __all__ = [

@@ -26,9 +26,9 @@ from tricel.compiler import (
     unparse,
 )
 from tricel.compiler.analysis.disjunctions import implied, irredundant
-from tricel.compiler.analysis.union import nodes
 from tricel.compiler.interpreter import CelError, evaluator
 from tricel.compiler.nodes import Expr
+from tricel.compiler.union import nodes
 from tricel.compiler.versions import NEXT
 
 ROUNDS = int(os.environ.get("TRICEL_EXAMPLES", "400"))

@@ -11,9 +11,19 @@ from typing import Any
 import click
 import yaml
 
-from tricel.compiler import CLOUD_EVENT, Diagnostic, Dialect, Expr, Limits, Source, Trigger, duplicate_triggers, errors
+from tricel.compiler import (
+    CLOUD_EVENT,
+    Diagnostic,
+    Dialect,
+    Expr,
+    Limits,
+    Source,
+    Trigger,
+    Union,
+    duplicate_triggers,
+    errors,
+)
 from tricel.compiler import union as union_of
-from tricel.compiler.analysis.union import Union
 from tricel.compiler.diagnostics import in_order
 from tricel.compiler.dialects import DIALECTS, dialect_named
 from tricel.compiler.source import NOWHERE

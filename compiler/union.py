@@ -9,20 +9,20 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-from ..check import Checked, check
-from ..diagnostics import errors
-from ..environments.cloudevent import CLOUD_EVENT
-from ..environments.model import Environment
-from ..nodes import Expr, disjunction, renumber, walk
-from ..rewrites import simplified as rewritten
-from ..source import Source
-from ..unparse import brief, unparse
-from ..versions import CURRENT
-from .disjunctions import TRUE, Index, Term, simplified, uncovered
-from .factoring import Writer
-from .outcomes import Outcomes
-from .saying import Saying
-from .widening import widened
+from .analysis.disjunctions import TRUE, Index, Term, simplified, uncovered
+from .analysis.factoring import Writer
+from .analysis.outcomes import Outcomes
+from .analysis.saying import Saying
+from .analysis.widening import widened
+from .check import Checked, check
+from .diagnostics import errors
+from .environments.cloudevent import CLOUD_EVENT
+from .environments.model import Environment
+from .nodes import Expr, disjunction, renumber, walk
+from .rewrites import simplified as rewritten
+from .source import Source
+from .unparse import brief, unparse
+from .versions import CURRENT
 
 
 class Checkable(Protocol):
