@@ -15,6 +15,7 @@ from tricel.compiler import check_filter
 from tricel.compiler.dialects import BY_NAME
 
 from tricel.cli import main
+from tricel.cluster_triggers import ClusterChoice
 
 
 def manifest(name: str, text: str = "", broker: str = "default", namespace: str = "", **spec: Any) -> str:
@@ -120,6 +121,19 @@ def test_what_a_dialect_cannot_say_is_refused(dialect: str, says: str) -> None:
     assert (1, True) == (done.exit_code, "error[TRI360]" in done.stderr)
     assert says in done.stderr or BY_NAME[dialect].from_cel is not None
     assert 2 == union(".", "--to", "nothing", a=manifest("a", "true")).exit_code
+
+
+def test_a_cluster_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Fake:
+        def read(self, selection: object) -> list[Any]:
+            texts = (manifest("a", 'ce.type == "a"', namespace="shop"), manifest("b", "ce.x ==", "other", "shop"))
+            return [yaml.safe_load(text) for text in texts]
+
+    monkeypatch.setattr(ClusterChoice, "connect", lambda choice: (Fake(), None))
+    done = CliRunner().invoke(main, ["union", "--triggers", "cluster"])
+    assert (1, '// Broker: shop/default\nce.type == "a"\n') == (done.exit_code, done.stdout)
+    assert "cluster/shop/b" in done.stderr
+    assert "there is no union for the broker 'shop/other'" in done.stderr
 
 
 def test_wrong_options() -> None:

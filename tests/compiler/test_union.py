@@ -150,6 +150,7 @@ EXACT = [
     (['ce.type == "t" && data.n > 1.0', 'ce.type == "t"'], 'ce.type == "t"'),
     ([], "false"),
     (["true", 'ce.type == "t"'], "true"),
+    (['ce.type in ["a", "b"]', 'ce.type in ["b", "c"]'], 'ce.type in ["a", "b", "c"]'),
 ]  # fmt: skip
 
 

@@ -21,7 +21,7 @@ from tricel import CompileError, LayoutError, compile_filter
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore::tricel.TricelWarning")]
 
-SETS = 25
+SETS = 16
 
 
 def compiled(text: str) -> CompiledFilter | None:
@@ -44,7 +44,7 @@ def test_nothing_is_lost_of_random_filters(spark: SparkSession) -> None:
     layouts = [*((layout, DYNAMIC) for layout in dynamic_layouts(spark)), (typed_layout(spark), TYPED)]
     for layout, catalogue in layouts:
         df, made = layout.frame, 0
-        while made < 3:
+        while made < 2:
             texts = [random_filter(random, catalogue, 3) for _ in range(3)]
             filters = [f for t in texts if (f := compiled(f'({t}) && ce.source.startsWith("a")')) is not None]
             try:
