@@ -19,6 +19,7 @@ from .nodes import Expr, conjunction, conjuncts
 from .parse import parse
 from .rewrites import simplified
 from .source import Position, Source, Span
+from .union import Union, union
 from .unparse import unparse
 
 __all__ = [
@@ -45,6 +46,7 @@ __all__ = [
     "Span",
     "Translation",
     "Trigger",
+    "Union",
     "changed_immutable_fields",
     "check",
     "check_filter",
@@ -66,5 +68,6 @@ __all__ = [
     "schema_type",
     "simplified",
     "together",
+    "union",
     "unparse",
 ]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .dataframes import column, where
+    from .dataframes import column, prefilter, where
     from .fanout import fan_out
 
-__all__ = ["column", "fan_out", "where"]
+__all__ = ["column", "fan_out", "prefilter", "where"]
 
 
 def __getattr__(name: str) -> Any:

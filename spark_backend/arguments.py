@@ -22,6 +22,16 @@ def frame_and_filter(call: str, df: object, compiled: object) -> None:
         raise TypeError(f"{call}() takes {_FILTER}, not {type(compiled).__name__}{_filter_help(compiled)}")
 
 
+def frame_and_filters(call: str, df: object, filters: object) -> None:
+    """Raises TypeError where the two are not a DataFrame and a sequence of compiled filters, in this order."""
+    frame(call, df)
+    if isinstance(filters, str) or not isinstance(filters, Sequence):
+        raise TypeError(f"{call}() takes a list of filters, not {type(filters).__name__}{_filter_help(filters)}")
+    for i, one in enumerate(filters):
+        if not isinstance(one, CompiledFilter):
+            raise TypeError(f"{call}() takes {_FILTER}; item {i} is {type(one).__name__}{_filter_help(one)}")
+
+
 def frame(call: str, df: object) -> None:
     """Raises TypeError for what is no DataFrame."""
     if not isinstance(df, DataFrame):

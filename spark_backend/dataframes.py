@@ -9,9 +9,9 @@ from typing import Literal, TypeAlias, overload
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from tricel.compiler import Environment
+from tricel.compiler import CheckedFilter, Environment, Source, union
 
-from .arguments import frame_and_filter
+from .arguments import frame_and_filter, frame_and_filters
 from .compiled_filter import CompiledFilter, lower_filter
 from .failure import Warn, warn_user
 from .fallback.evaluation import ERROR, FALSE, MOST_JOBS, TRUE, fallback_column, fallback_outcomes
@@ -20,6 +20,7 @@ from .frames import expression, layouts_of
 from .sql import Sql, case, function, literal, quoted
 from .sql.layout import Layout
 from .sql.names import names_beside
+from .sql.pushdown import is_pushed
 from .sql.reasons import NotNative
 
 OnError: TypeAlias = Literal["drop", "deliver", "fail"]
@@ -88,6 +89,32 @@ def column(
     assert isinstance(compiled, CompiledFilter)
     (fitted,) = _fitted(df, [compiled], engine)
     return _condition(fitted, fitted.native_sql)
+
+
+def prefilter(df: DataFrame, filters: Sequence[CompiledFilter], *, max_nodes: int | None = 1_000) -> DataFrame:
+    """The rows of `df` that any of the filters delivers or errs on, and maybe more: what no reader need hand on is gone.
+
+    The condition is the filters' union (`tricel.compiler.union`), of text tests of attribute columns alone, so that
+    Spark pushes all of it into a Parquet scan. `max_nodes` bounds its size; None for no bound. An optional attribute
+    that a filter reads and no event can have is a TricelWarning.
+
+    Raises:
+        CompileError: where a filter does not fit the columns' types.
+        LayoutError: where the columns do not hold events, or lack what a filter reads.
+        TypeError: where the arguments are not a DataFrame and compiled filters.
+        ValueError: where the filters are on different kinds of events, or on events without a record of attributes.
+    """
+    frame_and_filters("prefilter", df, filters)
+    fitted = _fitted(df, filters, None)
+    if not fitted:
+        return df.where(F.lit(False))
+    layout, record = fitted[0].layout, fitted[0].checked.checked.record
+    checked = [f.checked for f in fitted]
+    found = union(checked, max_nodes, complete=False, says=lambda e: is_pushed(e, layout, record))
+    condition = lower_filter(CheckedFilter(found.checked, Source(found.cel), "cel", ()), layout)
+    if condition.residual or found.cel == "true":
+        return df
+    return df.where(F.expr(condition.native_sql))
 
 
 def _fitted(

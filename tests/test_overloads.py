@@ -213,3 +213,14 @@ def test_no_result_is_larger_than_its_row_says(row: Overload) -> None:
         larger = found.text > max(most.text, most.weight) or found.count > max(most.count, most.weight)
         assert not larger, f"{_row_file(row)}: {row.id} of {args} is larger than '{row.size}'"
     assert made or not row.params, f"{row.id} was never called"
+
+
+@pytest.mark.parametrize("row", [row for row in ALL if row.total], ids=lambda row: row.id)
+def test_a_total_function_never_errs(row: Overload) -> None:
+    """Whatever operands of its types it is given; a pattern that RE2 takes."""
+    of_a_parameter = [value for values in _VALUES.values() for value in values]
+    choices = [_VALUES.get(p.name, of_a_parameter) for p in row.params]
+    if row.pattern is not None:
+        choices[row.pattern] = ("", "a", "^(?:a|b)+$", r"\\d", "(?i)É")
+    called = [IMPLEMENTATIONS[row.id](*args) for args in islice(product(*choices), 4 * _MOST_CALLS)]
+    assert called

@@ -54,7 +54,7 @@ def test_diagnostics(filter_: str | dict[str, object], snapshot: SnapshotAsserti
     assert str(caught.value) == snapshot
 
 
-@pytest.mark.parametrize("command", ["", "run", "compile", "lint", "convert", "eval", "rule"])
+@pytest.mark.parametrize("command", ["", "run", "compile", "lint", "convert", "eval", "rule", "union"])
 def test_help(command: str, snapshot: SnapshotAssertion) -> None:
     tool = Path(sys.executable).parent / "tricel"
     environment = {**os.environ, "COLUMNS": "100"}

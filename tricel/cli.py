@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from .commands import cluster, convert, examples, filters, spark
+from .commands import cluster, convert, examples, filters, spark, union
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -24,6 +24,7 @@ def main() -> None:
     Try a filter on events, without Spark:    tricel eval -e 'data.total > 100.0' < events.jsonl
     Write a filter in another dialect:        tricel convert --to cel --dialect labels -e 'env in (a, b)'
     Run every trigger over stored events:     tricel run --triggers triggers/ --events events/ --out out/
+    Tell a source what to send at all:        tricel union triggers/
     Go on with events that arrive:            tricel run --stream --triggers triggers/ --events in/ --out out/
     What a diagnostic means:                  tricel rule TRI204
     Refuse bad filters in a cluster:          tricel webhook --certificate tls.crt --key tls.key
@@ -31,6 +32,6 @@ def main() -> None:
     """
 
 
-_MODULES = (filters, convert, spark, cluster, examples)
+_MODULES = (filters, convert, union, spark, cluster, examples)
 for command in [command for module in _MODULES for command in module.COMMANDS]:
     main.add_command(command)

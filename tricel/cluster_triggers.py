@@ -126,6 +126,15 @@ def compile_objects(
     version: LanguageVersion | None = None,
 ) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
     """Kubernetes objects as compiled Triggers, and every diagnostic in the order of their names and the places in them. A source is named `cluster/namespace/name`."""
+    manifests, before = read_objects(objects)
+    compiled, every = compile_manifests(
+        manifests, before, environment=environment, engine=engine, limits=limits, version=version
+    )
+    return compiled, in_order(every)
+
+
+def read_objects(objects: Iterable[Mapping[str, Any]]) -> tuple[tuple[Trigger, ...], tuple[Diagnostic, ...]]:
+    """The Triggers that Kubernetes objects are, and what is wrong but for their filters."""
     from tricel.k8s.cluster import without_bookkeeping
 
     manifests: list[Trigger] = []
@@ -136,10 +145,7 @@ def compile_objects(
         found, problems = read_object(without_bookkeeping(value), label)
         manifests.extend(found)
         diagnostics.extend(problems)
-    compiled, every = compile_manifests(
-        manifests, diagnostics, environment=environment, engine=engine, limits=limits, version=version
-    )
-    return compiled, in_order(every)
+    return tuple(manifests), tuple(diagnostics)
 
 
 def condition(value: Mapping[str, Any], found: Iterable[Diagnostic], now: datetime) -> dict[str, Any]:

@@ -105,6 +105,24 @@ def read_triggers(
     With the `target` `knative` what an API server would drop is an error. `ignoring` leaves out of a folder what
     `.gitignore` names. `version` is that of the filter language, in place of the one that each Trigger names.
     """
+    manifests, before, names = read_manifest_files(
+        paths, target=target, ignoring=ignoring, dialect=dialect, limits=limits
+    )
+    compiled, every = compile_manifests(
+        manifests, before, environment=environment, engine=engine, limits=limits, version=version
+    )
+    return compiled, in_order(every, names)
+
+
+def read_manifest_files(
+    paths: Iterable[str | Path],
+    *,
+    target: str = "",
+    ignoring: bool = False,
+    dialect: str | None = None,
+    limits: Limits = DEFAULT,
+) -> tuple[tuple[Trigger, ...], tuple[Diagnostic, ...], tuple[str, ...]]:
+    """The Triggers in the manifests, what is wrong but for their filters, and the names of the files in their order."""
     manifests: list[Trigger] = []
     diagnostics: list[Diagnostic] = []
     names: list[str] = []
@@ -115,10 +133,7 @@ def read_triggers(
             manifests.extend(found)
             diagnostics.extend((*text.unreadable, *problems))
             names.append(text.source.name)
-    compiled, every = compile_manifests(
-        manifests, diagnostics, environment=environment, engine=engine, limits=limits, version=version
-    )
-    return compiled, in_order(every, names)
+    return tuple(manifests), tuple(diagnostics), tuple(names)
 
 
 def _triggers(

@@ -90,12 +90,13 @@ _HOLDS: Mapping[str, Callable[[Value, Value], bool]] = {
     GREATER: operator.gt,
     GREATER_EQUALS: operator.ge,
 }
-_KINDS = {
+TEXT_KINDS = {
     TextTest.PREFIX: TestKind.PREFIX,
     TextTest.SUFFIX: TestKind.SUFFIX,
     TextTest.CONTAINS: TestKind.CONTAINS,
     TextTest.MATCHES: TestKind.MATCHES,
 }
+"""The kind of test that a function of texts is."""
 _PARTS = (TestKind.PREFIX, TestKind.SUFFIX, TestKind.CONTAINS)
 _NUMBERS = (int, Uint, float)
 
@@ -121,7 +122,7 @@ def atom(e: Expr, types: Mapping[int, CelType]) -> Atom | None:
             found = constant(given[1]) if len(given) == 2 else None
             if found is None or not isinstance(found[0], str):
                 return None
-            return _made(e, given[0], _KINDS[TEXT_TESTS[function]], found, types)
+            return _made(e, given[0], TEXT_KINDS[TEXT_TESTS[function]], found, types)
         case Has(operand=operand, field=field):
             base, keys = constant_path(operand)
             return Atom((base, (*keys, field)), TestKind.PRESENT, (), False, e, None)

@@ -389,7 +389,7 @@ DIALECT_AND_MANIFEST = {
     "TRI371": Code(
         "error",
         "part that a dialect cannot say",
-        "`tricel convert` writes a filter in another dialect only where that has the same value on every event, and errs "
+        "A filter is written in another dialect only where that has the same value on every event, and errs "
         "on the same ones. The part that is pointed at has no such form there. An attribute that may be absent is one "
         'reason: without it `ce.subject == "x"` is an error, and `subject: x` under `attributes` is false.',
     ),
@@ -404,6 +404,12 @@ DIALECT_AND_MANIFEST = {
         "form that a Trigger cannot hold",
         "Knative's definition of a Trigger names `filter.attributes` and `filters`, and an API server drops what it does "
         "not name: an expression there would leave a Trigger that delivers every event.",
+    ),
+    "TRI374": Code(
+        "error",
+        "no union",
+        "A union of filters that lacks one would lose the events that this one wants. While a Trigger cannot be read or "
+        "its filter is wrong, its broker has none.",
     ),
 }
 

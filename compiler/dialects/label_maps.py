@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from ..documents.document import Place, embedded
 from ..environments.attribute_names import PAYLOAD, RECORD
+from ..environments.attributes import selectable
 from ..nodes import (
     EQUALS,
     IN,
@@ -33,7 +34,7 @@ from ..source import Span
 from ..unparse import unparse
 from .label_selector_cel import selector_of
 from .model import Findings
-from .predicates import attribute, has_attribute, is_required, selectable
+from .predicates import attribute, has_attribute, is_required
 
 _HELP = 'name a map of the payload, as data.metadata.labels or data["a.b"].labels'
 _ALWAYS = conjunction(())

@@ -7,8 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..documents.document import Place, Scalar, described
+from ..environments import attributes
+from ..environments.attribute_names import RECORD
+from ..environments.attributes import presence
 from ..environments.cloudevent import CONTEXT_ATTRIBUTES
-from ..nodes import EQUALS, IN, INDEX, NOT_EQUALS, Call, Expr, Has, Ident, Select, conjunction, string
+from ..nodes import EQUALS, NOT_EQUALS, Call, Expr, Ident, Select, conjunction, string
 from ..source import Span
 from ..values.rfc3339 import microseconds
 from .model import Findings
@@ -16,10 +19,6 @@ from .model import Findings
 _NAME = re.compile(r"[a-z][a-z0-9]*", re.ASCII)
 _ANY_NAME = re.compile(r"[a-z0-9]+", re.ASCII)
 _DOTTED = re.compile(r"[a-z][a-z0-9]*(?:\.[a-z][a-z0-9]*)*", re.ASCII)
-_RESERVED = frozenset({
-    "as", "break", "const", "continue", "else", "false", "for", "function", "if", "import", "in", "let", "loop",
-    "namespace", "null", "package", "return", "true", "var", "void", "while",
-})  # fmt: skip
 _LONGEST_NAME = 20
 _METHODS = {"prefix": "startsWith", "suffix": "endsWith"}
 _PARAMETERS = "(?:[ \\t]*;|$)"
@@ -179,21 +178,12 @@ def _guarded(name: str, place: Place, test: Expr) -> Expr:
 
 def has_attribute(name: str, at: Span) -> Expr:
     """That an event has the attribute."""
-    if selectable(name):
-        return Has(Ident("ce", span=at), name, span=at)
-    return Call(IN, (string(name, at), Ident("ce", span=at)), span=at)
+    return presence(RECORD, name, at)
 
 
 def attribute(name: str, at: Span) -> Expr:
     """The value of an attribute."""
-    if selectable(name):
-        return Select(Ident("ce", span=at), name, span=at)
-    return Call(INDEX, (Ident("ce", span=at), string(name, at)), span=at)
-
-
-def selectable(name: str) -> bool:
-    """Whether CEL can write `.name`, here of lower-case letters and digits alone."""
-    return _NAME.fullmatch(name) is not None and name not in _RESERVED
+    return attributes.attribute(RECORD, name, at)
 
 
 def is_required(name: str) -> bool:

@@ -137,7 +137,8 @@ class Overload:
     all that is in the operands; of scalars, what they are. `goes_over` makes keys of all parts; of scalars, it reads them.
     `pattern` is the operand that is an RE2 pattern, and otherwise none is checked as one; `topic_filter`, one of MQTT. `variadic`: three arguments or
     more are given as one list. `test` is what it asks of two texts, and otherwise nothing is concluded from it. `length`:
-    it is the number of parts of its operand. `cel_expr` are the differences of cel-expr-python's answers, none where they
+    it is the number of parts of its operand. `total`: no operands of its types are an error, where a pattern is one that
+    RE2 takes. `cel_expr` are the differences of cel-expr-python's answers, none where they
     are CEL's; None, as for what is not said, where it lacks the function. `cel_python`: cel-python's answers are CEL's.
     """
 
@@ -160,6 +161,7 @@ class Overload:
     length: bool = False
     cel_expr: tuple[Difference, ...] | None = None
     cel_python: bool = False
+    total: bool = False
 
     def __post_init__(self) -> None:
         """What follows from the types."""
@@ -186,6 +188,7 @@ def method(
     reads: Reads = Reads.DEEP,
     goes_over: GoesOver = GoesOver.KEYED,
     cel_expr: tuple[Difference, ...] | None = None,
+    total: bool = False,
 ) -> Overload:
     """The row of a method, whose examples come one after another."""
     return Overload(
@@ -201,6 +204,7 @@ def method(
         reads=reads,
         goes_over=goes_over,
         cel_expr=cel_expr,
+        total=total,
     )
 
 

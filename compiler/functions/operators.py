@@ -84,6 +84,7 @@ EQUALITY = (
         reads=Reads.COMPARED,
         goes_over=GoesOver.ONCE,
         cel_python=True,
+        total=True,
     ),
     Overload(
         "not_equals",
@@ -96,6 +97,7 @@ EQUALITY = (
         reads=Reads.COMPARED,
         goes_over=GoesOver.ONCE,
         cel_python=True,
+        total=True,
     ),
 )
 
@@ -136,6 +138,7 @@ def _ordering(function: str, stem: str, sign: str, doc: str, *, when_less: bool)
                 doc,
                 ((f"{low} {sign} {high}", when_less),),
                 steps=Steps.ORDERED,
+                total=True,
             )
         )
     return tuple(rows)
@@ -298,6 +301,7 @@ ACCESS = (
         steps=Steps.MEMBER,
         reads=Reads.MEMBER,
         goes_over=GoesOver.ONCE,
+        total=True,
     ),
     Overload(
         "in_map",

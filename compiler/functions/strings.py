@@ -23,6 +23,7 @@ def _size(id_: str, type_: CelType, doc: str, text: str, value: int) -> tuple[Ov
             reads=Reads.NOTHING,
             goes_over=GoesOver.ONCE,
             length=True,
+            total=True,
         )
 
     return row(f"size_{id_}", f"size({text})", member=False), row(f"{id_}_size", f"{text}.size()", member=True)
@@ -46,6 +47,7 @@ _ROWS = (
         steps=Steps.AFFIX,
         test=TextTest.PREFIX,
         cel_python=True,
+        total=True,
     ),
     Overload(
         "ends_with_string",
@@ -58,6 +60,7 @@ _ROWS = (
         steps=Steps.AFFIX,
         test=TextTest.SUFFIX,
         cel_python=True,
+        total=True,
     ),
     Overload(
         "contains_string",
@@ -70,6 +73,7 @@ _ROWS = (
         steps=Steps.SEARCHED,
         test=TextTest.CONTAINS,
         cel_python=True,
+        total=True,
     ),
     Overload(
         "matches",
@@ -83,6 +87,7 @@ _ROWS = (
         test=TextTest.MATCHES,
         cel_expr=_COMPILES,
         cel_python=True,
+        total=True,
     ),
     Overload(
         "matches_string",
@@ -97,6 +102,7 @@ _ROWS = (
         test=TextTest.MATCHES,
         cel_expr=_COMPILES,
         cel_python=True,
+        total=True,
     ),
 )
 

@@ -35,6 +35,7 @@ _ROWS = (
         ("'tacocat'.indexOf('none')", -1),
         ("'tacocat'.indexOf('')", 0),
         steps=Steps.SEARCHED,
+        total=True,
     ),
     method(
         "string_index_of_string_int",
@@ -56,6 +57,7 @@ _ROWS = (
         ("'tacocat'.lastIndexOf('none')", -1),
         ("'tacocat'.lastIndexOf('')", 7),
         steps=Steps.SEARCHED,
+        total=True,
     ),
     method(
         "string_last_index_of_string_int",
@@ -119,6 +121,7 @@ _ROWS = (
         ("'TacoC\u00c6t'.lowerAscii()", "tacoc\u00c6t"),
         size=Size.RECASED,
         steps=Steps.TEXT_MADE,
+        total=True,
     ),
     method(
         "string_upper_ascii",
@@ -129,6 +132,7 @@ _ROWS = (
         ("'taco\u00e6t'.upperAscii()", "TACO\u00e6T"),
         size=Size.RECASED,
         steps=Steps.TEXT_MADE,
+        total=True,
     ),
     method(
         "string_replace_string_string",
@@ -163,6 +167,7 @@ _ROWS = (
         ("'gums'.reverse()", "smug"),
         size=Size.REORDERED,
         steps=Steps.COPIED,
+        total=True,
     ),
     method(
         "string_split_string",
@@ -224,6 +229,7 @@ _ROWS = (
         ("'  \\ttrim\\n  '.trim()", "trim"),
         size=Size.SUBTEXT,
         steps=Steps.TEXT_MADE,
+        total=True,
     ),
     Overload(
         "strings_quote",

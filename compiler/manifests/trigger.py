@@ -50,6 +50,12 @@ class Trigger:
         return f"{self.namespace}/{self.name}" if self.namespace else self.name
 
     @property
+    def broker_id(self) -> str:
+        """The broker as `namespace/name`, or its name where the manifest has no namespace."""
+        name = self.broker or self.broker_ref
+        return f"{self.namespace}/{name}" if self.namespace else name
+
+    @property
     def on_error(self) -> str:
         """What the annotation `tricel.dev/on-error` asks for: drop, deliver or fail; empty where it is absent."""
         return self.annotations.get(ON_ERROR, "")

@@ -19,6 +19,9 @@ PATTERN_ARGUMENT = {row.function: row.pattern for row in ALL if row.pattern is n
 """The functions that take a pattern, and which argument it is, the receiver counted."""
 _MOST_PLACES = 32
 _GROUPS = re.compile(r"\\Q.*?(?:\\E|\Z)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|[()]", re.DOTALL)
+_TOKENS = re.compile(rf"{_GROUPS.pattern}|\|", re.DOTALL)
+_LITERAL = re.compile(r"[^.+*?()|\[\]{}^$\\]|\\[!-/:-@\[-`{-~]", re.DOTALL)
+"""A character that stands for itself, or a sign after a backslash."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,33 @@ class Refused:
 
     message: str
     offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """The text that a pattern begins with, after `^` where it is `anchored`, and the rest of the pattern."""
+
+    anchored: bool
+    text: str
+    rest: str
+
+
+@lru_cache(maxsize=1024)
+def literal_of(pattern: str) -> Literal | None:
+    """What a pattern begins with; None where it has alternatives, so that a match may begin otherwise."""
+    at = int(pattern.startswith("^"))
+    found = ""
+    while one := _LITERAL.match(pattern, at):
+        found, at = found + one[0][-1], one.end()
+    rest = pattern[at:]
+    if rest[:1] in ("?", "*", "+", "{") and rest:
+        found = found[:-1]
+    depth = 0
+    for token in _TOKENS.finditer(rest):
+        depth += {"(": 1, ")": -1}.get(token[0], 0)
+        if token[0] == "|" and depth == 0:
+            return None
+    return Literal(pattern.startswith("^"), found, rest)
 
 
 def compile_re2(pattern: str) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from random import Random
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from conftest import REPOSITORY
 from tricel.compiler import CLOUD_EVENT, CompileError, Source, check, check_filter, parse
 from tricel.compiler.diagnostics import Diagnostic
 from tricel.compiler.literals import places, quoted, string_value
-from tricel.compiler.patterns import PATTERN_ARGUMENT, Refused, refusal
+from tricel.compiler.patterns import PATTERN_ARGUMENT, Literal, Refused, literal_of, refusal, searcher
 
 from tricel import compile_filter
 
@@ -90,3 +91,67 @@ def test_a_wrong_pattern_is_a_compile_error() -> None:
     with pytest.raises(CompileError, match="TRI208"):
         compile_filter("ce.type.matches('a**')")
     compile_filter("ce.type.matches('a*' + '*')")  # computed: an evaluation error, as the language has it
+
+
+PIECES = (
+    "a",
+    "b",
+    "^",
+    "$",
+    "|",
+    "(",
+    ")",
+    "?",
+    "*",
+    "[",
+    "]",
+    r"\.",
+    ".",
+    "{0}",
+    r"\Q",
+    r"\E",
+    "+",
+    "(?:",
+    r"\|",
+    r"\b",
+    "(?i)",
+)
+
+
+def test_a_pattern_is_known_by_how_it_begins() -> None:
+    """Held against RE2: a pattern that is but an anchored text, and one that texts must begin with."""
+    random, held = Random(1), 0
+    for _ in range(20_000):
+        pattern = "".join(random.choices(PIECES, k=random.randint(0, 6)))
+        found = literal_of(pattern) if refusal(pattern) is None else None
+        if found is None:
+            continue
+        search, text = searcher(pattern), found.text
+        for tried in ("".join(random.choices("ab.|QA", k=random.randint(0, 4))) for _ in range(20)):
+            held += 1
+            match found:
+                case Literal(anchored=True, rest="$"):
+                    assert (tried == text) is search(tried), (pattern, tried)
+                case Literal(anchored=False, rest="$"):
+                    assert tried.endswith(text) is search(tried), (pattern, tried)
+                case Literal(anchored=False, rest=""):
+                    assert (text in tried) is search(tried), (pattern, tried)
+                case Literal(anchored=True, rest=rest):
+                    assert tried.startswith(text) or not search(tried), (pattern, tried)
+                    assert rest or search(tried) is tried.startswith(text), (pattern, tried)
+    assert held > 10_000
+
+
+@pytest.mark.parametrize(
+    ("pattern", "begins"),
+    [
+        (r"^com\.a$", ("com.a", "$")),
+        ("^ab?c", ("a", "?c")),
+        ("^a[|]", ("a", "[|]")),
+        ("^a|b", None),
+        ("^a(b|c)", ("a", "(b|c)")),
+    ],
+)
+def test_how_a_pattern_begins(pattern: str, begins: tuple[str, str] | None) -> None:
+    found = literal_of(pattern)
+    assert begins == (found and (found.text, found.rest))

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from parquet_scans import SCHEMA, pushed
 from pyspark.sql import DataFrame, SparkSession
 from spark_settings import set_to
 from syrupy.assertion import SnapshotAssertion
@@ -15,11 +16,6 @@ from tricel.spark_backend import where
 from tricel import compile_filter
 
 pytestmark = pytest.mark.spark
-
-SCHEMA = (
-    "id STRING, source STRING, type STRING, subject STRING, time TIMESTAMP, datacontenttype STRING, "
-    "extensions MAP<STRING, STRING>, data STRING"
-)
 
 PAIRS = [
     ('ce.type == "a"', "type = 'a'"),
@@ -33,14 +29,6 @@ PAIRS = [
     ('ce.type == "a" && data.n > 1.0', "type = 'a'"),
     ('ce.type == "a" && data.x == data.y', "type = 'a'"),
 ]
-
-
-def pushed(frame: DataFrame) -> str:
-    """The filters that Spark pushes into the scan."""
-    plan = frame._jdf.queryExecution().executedPlan().toString()
-    found = re.search(r"PushedFilters: (\[.*?\]), ReadSchema", plan)
-    assert found is not None, plan
-    return found[1]
 
 
 @pytest.fixture(scope="module")

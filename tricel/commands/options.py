@@ -41,10 +41,11 @@ engine_option = _engine_option(DEFAULT_ENGINE, "What evaluates the parts of a fi
 evaluator_option = _engine_option(OWN_ENGINE, "What evaluates the filters.")
 
 
-class _DialectName(click.Choice[str]):
+class DialectName(click.Choice[str]):
     """One of the dialects' names; for another one, what was probably meant."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The name, where there is such a dialect."""
         try:
             return dialect_named(str(value)).name
         except ValueError as e:
@@ -56,7 +57,7 @@ expression_option = click.option(
 )
 dialect_option = click.option(
     "--dialect",
-    type=_DialectName([row.name for row in DIALECTS]),
+    type=DialectName([row.name for row in DIALECTS]),
     help="What the filter of -e is written in, default: cel, or of each file, in place of what its suffix says. Of a "
     "dialect that is no text it is YAML or JSON.",
 )
