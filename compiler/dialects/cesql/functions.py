@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from ...limits import MAX_DEPTH
 from ...nodes import (
     ADD,
     CONDITIONAL,
@@ -28,7 +29,7 @@ from ...nodes import (
     string,
 )
 from ...source import Span
-from .logic import FALSE, INT_MAX, INT_MIN, TRUE, Leaf, Terms, Truth, conj, constant, defined, disj
+from .logic import FALSE, INT_MAX, INT_MIN, TRUE, Leaf, OutgrownError, Terms, Truth, conj, constant, defined, disj
 from .profiles import Profile
 from .values import Int, Text, Value, integer, literal, never, number_of, number_tests, relation, to_truth
 
@@ -155,6 +156,8 @@ def _concat(site: Site, span: Span, *texts: Text) -> Value:
             parts[-1] = string("".join(str(part.value) for part in (last, text.expr)), span)
         elif text.expr != string(""):
             parts.append(text.expr)
+    if len(parts) > MAX_DEPTH:
+        raise OutgrownError
     ok = tuple(term for text in texts for term in text.ok)
     joined = parts[0] if parts else string("", span)
     for part in parts[1:]:
