@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from ...interpreter import evaluate
 from ...limits import MAX_DEPTH
 from ...nodes import (
     ADD,
@@ -205,7 +206,8 @@ def upper(text: str) -> str:
 
 
 def _trim(site: Site, span: Span, text: Text) -> Value:
-    return Text(text.ok, _call(span, "trim", target=text.expr))
+    trimmed = _call(span, "trim", target=text.expr)
+    return Text((), string(str(evaluate(trimmed, {})), span)) if literal(text) is not None else Text(text.ok, trimmed)
 
 
 def _left(site: Site, span: Span, text: Text, count: Int) -> Value:
