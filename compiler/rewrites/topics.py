@@ -5,18 +5,24 @@ Exact with errors: of a value that is no text the pattern errs as the topic filt
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
 from ..celtypes import STRING, CelType
+from ..limits import Limits, over_size
 from ..nodes import EQUALS, NOT, Call, Expr, Ident, Lit, Select, conjunction, disjunction, string, transform
 from ..patterns.topic_filters import ONE, REST, is_filter, pattern_of
 from ..patterns.written import TOPIC_FILTER_ARGUMENT
+from ..source import Source
+
+_SIZES = Limits(text=sys.maxsize, items=sys.maxsize)
 
 
 def topics(e: Expr, types: Mapping[int, CelType]) -> Expr:
-    """`e` without topic filters that are known."""
-    return transform(e, lambda node: _change(node, types))
+    """`e` without topic filters that are known; as it is, where that would have more parts or levels than a filter."""
+    changed = transform(e, lambda node: _change(node, types))
+    return e if over_size(changed, Source(""), _SIZES) else changed
 
 
 def _change(e: Expr, types: Mapping[int, CelType]) -> Expr:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from tricel.compiler import Source, parse, resolve, unparse
+from tricel.compiler import Limits, Source, parse, resolve, unparse
 from tricel.compiler.celtypes import DYN
 from tricel.compiler.environments.attributes import AttributeRecord
 from tricel.compiler.environments.model import Environment
@@ -16,6 +17,9 @@ from tricel.compiler.values.cel import kind
 
 from .instants import with_instants, with_times
 from .model import Failure
+
+_ACCEPTED = Limits(text=sys.maxsize)
+"""What the compiler has accepted is read, however long it is as CEL."""
 
 
 def refuses(_: Expr, record: AttributeRecord) -> str:
@@ -45,7 +49,7 @@ def compile_text(
 
 @lru_cache(maxsize=1024)
 def _compiled(text: str, roots: frozenset[str], record: AttributeRecord) -> Evaluator:
-    expr, diagnostics = parse(Source(text))
+    expr, diagnostics = parse(Source(text), _ACCEPTED)
     if expr is None:
         raise ValueError(diagnostics[0].message)
     names = Environment("", tuple((root, DYN) for root in sorted(roots)))

@@ -295,6 +295,10 @@ def test_a_problem_inside_a_manifest_has_its_line_and_column() -> None:
         (" OR ".join(f"a{i} = 'x'" for i in range(1_000)), {"TRI102"}),
         (" OR ".join(f"type = 'a{i}'" for i in range(1_000)), set()),
         ("(" * 20 + "TRUE" + "".join(f" AND a{i} = 'x') XOR b{i} = 'y'" for i in range(20)), set()),
+        ("CONCAT(" + ", ".join(["a"] * 3_000) + ") = 'x'", {"TRI102"}),
+        ("CONCAT_WS(',', " + ", ".join(["id"] * 9_000) + ") = 'x'", {"TRI102"}),
+        ("CONCAT(" + ", ".join(["a"] * 80) + ") = 'x'", set()),
+        (" AND ".join(f"{i}a" for i in range(10_000)), {"TRI102"}),
         ("a" * 100_001, {"TRI102"}),
         ("'" + "\\'" * 40_000, {"TRI360"}),
         ("type = '\ud800'", {"TRI103"}),
@@ -308,4 +312,4 @@ def test_large_filters_are_refused_or_stay_small(text: str, codes: set[str], dia
     assert codes == {d.code for d in errors(problems)}
     if checked is not None:
         assert sum(1 for _ in walk(checked.checked.expr)) <= 20_000
-    assert time.process_time() - begun < 20
+    assert time.process_time() - begun < 5

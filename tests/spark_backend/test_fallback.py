@@ -467,3 +467,28 @@ def test_extensions_that_differ_in_capitals_are_two(spark: SparkSession) -> None
     frame = spark.sql(f"SELECT '1' AS id, '/s' AS source, 't' AS type, {entries} AS extensions")
     assert 1 == where(frame, compile_filter("ce.fooBar.x == 1.0 && ce.foobar.x == 2.0")).count()
     assert 1 == where(frame, compile_filter("ce.fooBar.x < ce.foobar.x")).count()
+
+
+@pytest.mark.parametrize(
+    ("filter_", "dialect"),
+    [
+        ("subject LIKE '" + "%a" * 45_000 + "b'", "cesql"),
+        ("ce.subject.matchesFilter('" + "+/" * 20_000 + "#')", "cel"),
+        ("ce.subject.matches('" + "\x01+" * 20_000 + "')", "cel"),
+    ],
+    ids=["LIKE", "topic filter", "escapes"],
+)
+def test_a_filter_that_is_longer_as_cel_than_a_filter_may_be(filter_: str, dialect: str) -> None:
+    (residual,) = compile_filter(filter_, dialect=dialect, language="next").residual
+    program = prepare(residual.expr, residual.engine, {"ce": DYN})
+    assert isinstance(program, Program)
+    assert len(program.text) > 100_000
+    assert program.compiled()({"ce": {"subject": "x"}}, None) is False
+
+
+def test_topic_filters_do_not_make_a_filter_too_large() -> None:
+    some = " || ".join(f"ce.subject.matchesFilter('{i}/+/a')" for i in range(2_300))
+    (residual,) = compile_filter(f"ce.id.matchesFilter(ce.type) || {some}", language="next").residual
+    program = prepare(residual.expr, residual.engine, {"ce": DYN})
+    assert isinstance(program, Program)
+    assert program.compiled()({"ce": {"id": "a", "type": "b", "subject": "7/x/a"}}, None) is True

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
+from ...interpreter import evaluate
+from ...limits import MAX_DEPTH
 from ...nodes import (
     ADD,
     CONDITIONAL,
@@ -28,7 +30,7 @@ from ...nodes import (
     string,
 )
 from ...source import Span
-from .logic import FALSE, INT_MAX, INT_MIN, TRUE, Leaf, Terms, Truth, conj, constant, defined, disj
+from .logic import FALSE, INT_MAX, INT_MIN, TRUE, Leaf, OutgrownError, Terms, Truth, conj, constant, defined, disj
 from .profiles import Profile
 from .values import Int, Text, Value, integer, literal, never, number_of, number_tests, relation, to_truth
 
@@ -159,6 +161,8 @@ def _concat(site: Site, span: Span, *texts: Text) -> Value:
             parts[-1] = string("".join(str(part.value) for part in (last, text.expr)), span)
         elif text.expr != string(""):
             parts.append(text.expr)
+    if len(parts) > MAX_DEPTH:
+        raise OutgrownError
     ok = tuple(term for text in texts for term in text.ok)
     joined = parts[0] if parts else string("", span)
     for part in parts[1:]:
@@ -206,7 +210,8 @@ def upper(text: str) -> str:
 
 
 def _trim(site: Site, span: Span, text: Text) -> Value:
-    return Text(text.ok, _call(span, "trim", target=text.expr))
+    trimmed = _call(span, "trim", target=text.expr)
+    return Text((), string(str(evaluate(trimmed, {})), span)) if literal(text) is not None else Text(text.ok, trimmed)
 
 
 def _left(site: Site, span: Span, text: Text, count: Int) -> Value:
@@ -214,7 +219,7 @@ def _left(site: Site, span: Span, text: Text, count: Int) -> Value:
         short = _call(span, LESS_EQUALS, _size(whole, span), n)
         return _call(span, CONDITIONAL, short, whole, _call(span, "substring", _number(0, span), n, target=whole))
 
-    return _ended(site, span, text, count, cut)
+    return _ended(site, span, text, count, cut, lambda whole, n: whole[:n])
 
 
 def _right(site: Site, span: Span, text: Text, count: Int) -> Value:
@@ -223,13 +228,18 @@ def _right(site: Site, span: Span, text: Text, count: Int) -> Value:
         begin = _call(span, SUBTRACT, _size(whole, span), n)
         return _call(span, CONDITIONAL, short, whole, _call(span, "substring", begin, target=whole))
 
-    return _ended(site, span, text, count, cut)
+    return _ended(site, span, text, count, cut, lambda whole, n: whole[max(len(whole) - n, 0) :])
 
 
-def _ended(site: Site, span: Span, text: Text, count: Int, cut: Callable[[Expr, Expr], Expr]) -> Value:
-    """An end of a text: an error for fewer than no characters."""
+def _ended(
+    site: Site, span: Span, text: Text, count: Int, cut: Callable[[Expr, Expr], Expr], known: Callable[[str, int], str]
+) -> Value:
+    """An end of a text, which is `known` of a text and a number that are: an error for fewer than no characters."""
     enough = () if count.low >= 0 else (relation(GREATER_EQUALS, count.expr, _number(0, span), span),)
     _never_beyond(site, enough, span)
+    whole, n = literal(text), literal(count)
+    if isinstance(whole, str) and isinstance(n, int) and n >= 0:
+        return Text((), string(known(whole, n), span))
     expr = _let(site, count.expr, lambda n: _let(site, text.expr, lambda whole: cut(whole, n)))
     return Text((*text.ok, *count.ok, *enough), expr)
 
@@ -291,7 +301,12 @@ def _substring(site: Site, span: Span, text: Text, position: Int, length: Int | 
         return _let(site, position.expr, from_)
 
     _never_beyond(site, within, span)
-    return Text((*ok, *(term for term in within if term != TRUE)), _let(site, text.expr, of))
+    ok = (*ok, *(term for term in within if term != TRUE))
+    known, count = literal(text), literal(length) if length is not None else INT_MAX
+    if not ok and isinstance(known, str) and isinstance(at, int) and isinstance(count, int):
+        begin = at - 1 if at > 0 else len(known) + at
+        return Text((), string(known[begin : begin + max(count, 0)] if at else "", span))
+    return Text(ok, _let(site, text.expr, of))
 
 
 def _value(e: Lit) -> int:

@@ -7,7 +7,7 @@ conditions under which it does not err, and a condition is written beside the va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -172,14 +172,14 @@ class OutgrownError(Exception):
 class _Place:
     """Where conditions are written: `known` hold wherever it matters whether they do, and `room` levels are left."""
 
-    known: frozenset[Expr]
+    known: Set[Expr]
     room: int = MAX_DEPTH
 
     def after(self, *terms: Iterable[Expr], levels: int = 0) -> _Place:
         """The place beside further conditions, some levels down."""
         if self.room < levels:
             raise OutgrownError
-        return _Place(self.known.union(*terms), self.room - levels)
+        return _Place(frozenset().union(self.known, *terms), self.room - levels)
 
 
 def _passing(truth: Truth, place: _Place) -> Terms:
@@ -229,9 +229,11 @@ def _beyond(terms: Terms, place: _Place) -> Terms:
 
 def _each(terms: tuple[Truth, ...], place: _Place, part: _Part) -> Terms:
     found: dict[Expr, None] = {}
+    known = set(place.known)
     for term in terms:
-        found |= dict.fromkeys(part(term, place))
-        place = place.after(found)
+        more = part(term, _Place(known, place.room))
+        found |= dict.fromkeys(more)
+        known.update(more)  # one set for all of them: a copy for each would be a quadratic number of terms
     return tuple(found)
 
 
