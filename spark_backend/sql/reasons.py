@@ -105,7 +105,7 @@ class Reason(Enum):
     JOINED = "joined", "texts joined from a value of type '{}'"
     COMPUTED_PATTERN = "computed-pattern", "a pattern that is computed"
     MATCHES_ON = "matches-on", "matches on a value of type '{}'"
-    PATTERN = "pattern", "the pattern {}"
+    PATTERN = "pattern", "no Java pattern is known to match alike: {}"
     REFUSED_PATTERN = "refused-pattern", "RE2 refuses the pattern: {}"
     MEMBERSHIP = "membership", "membership in a value of type '{}'"
     IN_A_LIST = "in-a-list", "in a list, {}"
