@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, auto
-from functools import cache
+from functools import lru_cache
 
 from ..environments.attributes import attribute, presence
 from ..nodes import NOT, OR, Call, Expr, conjunction, disjunction, walk
@@ -152,7 +152,7 @@ def _alternatives(e: Expr) -> tuple[Expr, ...]:
 _ANY = Constraint(True)
 
 
-@cache
+@lru_cache(maxsize=4096)
 def _written(factor: _Factor, record: str) -> Expr:
     names, tests = factor.key.names, factor.tests
     subject = attribute(record, names[0]) if len(names) == 1 else None

@@ -18,8 +18,8 @@ from tricel.k8s.bodies import Bodies, Body, NoRoomError, TooLargeError
 from tricel.k8s.connections import Connection, Connections, State
 from webhook_process import HOST, JSON_HEADERS, WebhookProcess
 
-MOST = 256
-"""MiB that the webhook takes with two workers: the process, its workers, and what starts them."""
+MOST = 320
+"""MiB that the webhook takes with two workers: the process, its workers, and what starts them. A pod has 384."""
 GOOD = admission_review(expression("ce.type == 'a'"))
 PATIENCE = 3.0
 """Seconds in which everybody else is answered."""

@@ -46,6 +46,7 @@ from tricel.compiler.nodes import (
     walk,
     with_children,
 )
+from tricel.compiler.versions import NEXT
 from tricel.spark_backend import column
 from tricel.spark_backend.compiled_filter import CompiledFilter, lower_filter
 from tricel.spark_backend.engines import DEFAULT_ENGINE, Program, prepare
@@ -140,7 +141,7 @@ def compiled(text: str, layout: Layout, environment: Environment) -> CompiledFil
 
 def lowered(text: str, where: Where, environment: Environment) -> CompiledFilter | None:
     """The filter for where its roots are; None where it is refused."""
-    checked, _ = check_filter(text, environment)
+    checked, _ = check_filter(text, environment, version=NEXT)
     try:
         return None if checked is None else lower_filter(checked, where)
     except CompileError:
