@@ -84,6 +84,7 @@ FORMS = (
     *("^{0}", "{0}$", "^{0}$", "^{0}|{1}$", "{0}|^{1}", "(?s){0}.{1}", "{0}|{1}|{2}", "^(?:{0}|{1}|{2})$"),
 )
 """How parts make a pattern: most become several comparisons of text, joined by OR."""
+TOPIC_FILTERS = ("#", "+", "+/#", "/#", "/+", "/s", "+/s", "a", "a/#", "id-0/#", "a/+/#", "$a/#", "é|😀/+")
 ZONES = ("UTC", "+01:00", "-08:30", "05:45", "Europe/Berlin")
 GETTERS = (
     "FullYear",
@@ -396,10 +397,12 @@ def _quantified(run: _Run, depth: int, scope: Scope) -> str:
 
 
 def _text_test(run: _Run, depth: int, scope: Scope) -> str:
-    method = run.pick(("startsWith", "endsWith", "contains", "matches"))
+    method = run.pick(("startsWith", "endsWith", "contains", "matches", "matchesFilter"))
     subject = run.make(STRING, depth, scope)
     if method == "matches":
         return f"{subject}.matches({_pattern(run)})"
+    if method == "matchesFilter":
+        return f"{subject}.matchesFilter({quoted(run.pick(TOPIC_FILTERS))})"
     return f"{subject}.{method}({run.make(STRING, depth - 2, scope)})"
 
 
@@ -634,6 +637,8 @@ def _arguments(run: _Run, row: Overload, element: str, depth: int, scope: Scope)
     match row.function:
         case "matches":
             made[1] = _pattern(run)
+        case "matchesFilter":
+            made[1] = quoted(run.pick(TOPIC_FILTERS))
         case "lists.range":
             made[0] = run.pick(LENGTHS)
         case "timestamp" if row.id == "string_to_timestamp":
