@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as fn
 from tricel.compiler import Environment
 from tricel.compiler.environments.kafka_record import SPARK_COLUMNS
 
@@ -13,11 +14,11 @@ from .options import PlaceOptions
 
 RECORD = "record"
 _RECORD_TYPE = "struct<key:binary,value:binary,headers:array<struct<key:string,value:binary>>,timestamp:timestamp>"
-_EVENT = ("id", "source", "type")
+EVENT = ("id", "source", "type")
 
 
 def chosen(rows: DataFrame, where: str) -> DataFrame:
-    """The rows on which an SQL condition is true; all for an empty one.
+    """The rows on which an SQL condition is true, and those that are malformed; all for an empty condition.
 
     Raises:
         RunError: TRI615 where Spark does not take the condition.
@@ -25,7 +26,10 @@ def chosen(rows: DataFrame, where: str) -> DataFrame:
     if not where:
         return rows
     try:
-        found = rows.where(where)
+        wanted = fn.expr(where)
+        if "malformed" in rows.columns:
+            wanted = fn.col("malformed").isNotNull() | wanted
+        found = rows.where(wanted)
         found.schema  # noqa: B018 - Spark Connect looks at nothing before it is asked
     except SPARK_FAILURES as e:
         raise refused(e, where) from None
@@ -47,7 +51,7 @@ def as_events(rows: DataFrame, options: PlaceOptions, place: str) -> DataFrame:
     environment: Environment = options.environment
     if not environment.record:  # the filters tell what they miss
         return rows
-    missing = [name for name in _EVENT if name not in rows.columns]
+    missing = [name for name in EVENT if name not in rows.columns]
     if missing and set(rows.columns) >= SPARK_COLUMNS:
         return BY_NAME[options.encoding].decode(rows)
     if missing:
