@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("pyspark")
+
+from tricel.spark_backend.places.connectors import DELTA_CONNECTOR
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 RELEASE = "4.1"
@@ -30,9 +33,8 @@ from tricel.spark_backend.run.streaming.stream import Options, run_stream
 
 root = Path(sys.argv[1])
 name = f"delta:{root}/lake"
-spark = start_session("local[1]", {"spark.driver.memory": "1g"}, connectors=connectors_of([name]))
-if len(sys.argv) > 2:
-    sys.exit(0)
+settings = {"spark.driver.memory": "1g", "spark.jars": sys.argv[2]}
+spark = start_session("local[1]", settings, connectors=connectors_of([name]))
 TRIGGERS = [Trigger("some", "ce.id != '2'")]
 rows = [(str(n), "s", "t") for n in range(4)]
 events = spark.createDataFrame(rows, "id STRING, source STRING, type STRING")
@@ -99,22 +101,27 @@ spark.stop()
 def older(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a process with that release of pyspark and its Delta; skips where one of them is not to be had."""
     folder = Path(os.environ.get("TRICEL_PYSPARK_4_1") or tmp_path_factory.mktemp("pyspark"))
+    if shutil.which("mvn") is None:
+        pytest.skip("there is no Maven to resolve Delta's libraries with")
     if not (folder / "pyspark").exists():
         install = ["-m", "pip", "install", "-q", "--no-deps", "--target", str(folder), f"pyspark=={RELEASE}.*"]
         done = subprocess.run([sys.executable, *install], capture_output=True, text=True)
         if done.returncode:
             pytest.skip(f"pyspark {RELEASE} cannot be installed: {done.stderr.strip().splitlines()[-1:]}")
+    version = DELTA_CONNECTOR.releases[RELEASE]
+    for artifact in (f"{DELTA_CONNECTOR.coordinate}:{version}", f"io.delta:delta-storage:{version}"):
+        maven = ["mvn", "-q", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"]
+        done = subprocess.run(maven, capture_output=True, text=True)
+        if done.returncode:
+            pytest.skip(f"{artifact} cannot be had: {done.stdout.strip().splitlines()[:1]}")
     paths = [str(folder), str(Path(__file__).parents[1])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYSPARK_PYTHON": sys.executable}
     environment.pop("SPARK_HOME", None)
-    done = run_script(environment, folder, "resolve")
-    if done.returncode:
-        pytest.skip(f"Delta's libraries cannot be had: {done.stderr.strip().splitlines()[-1:]}")
-    return environment
+    return environment | {"JARS": ",".join(map(str, folder.glob("delta-*.jar")))}
 
 
-def run_script(environment: dict[str, str], root: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", SCRIPT, str(root), *more]
+def run_script(environment: dict[str, str], root: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", SCRIPT, str(root), environment["JARS"]]
     return subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True)
 
 
