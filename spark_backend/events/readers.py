@@ -99,11 +99,16 @@ class EventFiles:
 
     With `apart` each kind of file, and each set of columns, is a table by itself, and tables of something else are
     malformed. Otherwise there is one table, beside the rows for what cannot be read, or a RunError.
+    `wanted` are the columns without which a table is something else. `choose` takes what is wanted of a table's rows; it
+    sees the columns that the names of folders below `bases` tell, too.
     """
 
     spark: SparkSession
     found: Inputs
     apart: bool = False
+    wanted: Sequence[str] = ("id", "source", "type")
+    choose: Callable[[DataFrame], DataFrame] | None = None
+    bases: Sequence[str] = ()
 
     def tables(self, *, verified: bool = False, reserved: Collection[str] = ()) -> tuple[DataFrame, ...]:
         """All that is in the files, as `complete` tables of events: one at least.
@@ -120,7 +125,10 @@ class EventFiles:
             texts.append(_lost_rows(self.spark, lost))
         if not tables and not texts:
             texts.append(parse_lines(_no_texts(self.spark)))
-        return (*(complete(t, reserved) for t in tables), *([_joined(texts)] if texts else ()))
+        joined = [_joined(texts)] if texts else []
+        if self.choose is not None:
+            joined = [self.choose(t) for t in joined]
+        return (*(complete(t, reserved) for t in tables), *joined)
 
     def parquet(
         self, *, verified: bool = False, reserved: Collection[str] = ()
@@ -129,7 +137,7 @@ class EventFiles:
         files = self.found.tables
 
         def takes(table: DataFrame) -> bool:
-            return not _missing(table) and not (self.apart and _unfit(table, reserved))
+            return not self._missing(table) and not (self.apart and _unfit(table, reserved))
 
         def read(sound: Sequence[str]) -> tuple[list[tuple[DataFrame, list[str]]], dict[str, Spellings]]:
             tables, unfit = _merged(self.spark, sound, takes)
@@ -146,7 +154,7 @@ class EventFiles:
         lost = {**dict.fromkeys(damaged, DAMAGED_TABLE), **dict.fromkeys(unfit, UNFIT_TABLE)}
         tables = []
         for table, names in groups:
-            missing = _missing(table)
+            missing = self._missing(table)
             if missing and not self.apart:
                 message = f"the table has no column {' and no '.join(repr(m) for m in missing)}"
                 help_ = "a table of events has columns named after the CloudEvents attributes"
@@ -156,12 +164,32 @@ class EventFiles:
             elif self.apart and _unfit(table, reserved):
                 lost |= dict.fromkeys(names, UNFIT_TABLE)
             else:
-                tables.append((table, names[0]))
+                tables.append((self._chosen(table, names), names[0]))
         if len(tables) > 1 and not self.apart:
             _refuse_spellings(tables)
             message = "a column of this table has another type than in those before it"
             raise RunError("TRI601", message, tables[1][1], f"read it apart from '{tables[0][1]}'")
         return [table for table, _ in tables], lost
+
+    def _missing(self, table: DataFrame) -> list[str]:
+        return [name for name in self.wanted if name not in table.columns]
+
+    def _chosen(self, table: DataFrame, files: Sequence[str]) -> DataFrame:
+        """The rows of the files that are wanted, with the columns of the table."""
+        if self.choose is None:
+            return table
+        groups: dict[str, list[str]] = {}
+        for file in files:
+            path = without_scheme(file)
+            groups.setdefault(next((b for b in self.bases if path.startswith(f"{b}/")), ""), []).append(file)
+        columns = [fn.col(quoted(c)) for c in table.columns]
+        parts = []
+        for base, group in groups.items():
+            reader = self.spark.read.schema(table.schema).options(ignoreCorruptFiles=False, ignoreMissingFiles=False)
+            if base:
+                reader = reader.option("basePath", base)
+            parts.append(self.choose(reader.parquet(*map(literal, group))).select(*columns))
+        return reduce(DataFrame.union, parts)
 
 
 def complete(events: DataFrame, reserved: Collection[str] = ()) -> DataFrame:
@@ -188,10 +216,6 @@ def complete(events: DataFrame, reserved: Collection[str] = ()) -> DataFrame:
 def has_copy(events: DataFrame) -> bool:
     """Whether the column `event` of a `complete` table is the text of the other columns, and no column of its own."""
     return AS_TEXT in events.schema["event"].metadata
-
-
-def _missing(table: DataFrame) -> list[str]:
-    return [name for name in ("id", "source", "type") if name not in table.columns]
 
 
 def _unfit(table: DataFrame, reserved: Collection[str] = ()) -> str:
