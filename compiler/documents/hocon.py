@@ -30,9 +30,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f]")
 _STRINGS = ("WORD", "QUOTED", "TRIPLE")
 _UNFINISHED = {
     "QUOTED_OPEN": ("the string has no closing '\"' on its line", "close it, or use three quotes for several lines"),
-    "TRIPLE_OPEN": ("the string has no closing '\"\"\"'", "close it"),
+    "TRIPLE_OPEN": ('the string has no closing \'"""\'', "close it"),
     "SUBSTITUTION_OPEN": ("the substitution has no closing '}'", "write '${a.b}'"),
 }
+_GOES_ON = {"SUBSTITUTION": "text", "OPEN": "object", "OPEN_LIST": "list"}
+"""What begins with a token that no field begins with."""
 _END = "END"
 
 
@@ -75,7 +77,9 @@ class _Reader:
         self.owner: Item | None = None
         span = Span(0, len(source.text)) if at is None else at
         self.last, self.shift = span.end, span.start
-        self.tokens: Iterator[Any] = iter(hocon_lexer().lex(source.text if at is None else source.text[at.start : at.end]))
+        self.tokens: Iterator[Any] = iter(
+            hocon_lexer().lex(source.text if at is None else source.text[at.start : at.end])
+        )
         self.before, self.kind, self.start, self.end, self.ended = _END, _END, span.start, span.start, span.start
         self.advance()
 
@@ -229,7 +233,7 @@ class _Reader:
     def field(self, fields: Fields, last: Item | None) -> Item | None:
         """Reads a field into the object; or what EMQX takes for the rest of the value of the field on the line before."""
         if self.kind not in _STRINGS:
-            if last is not None and self.kind in ("SUBSTITUTION", "OPEN", "OPEN_LIST"):
+            if last is not None and self.goes_on(last):
                 return self.continued(last, [])
             self.misplaced()
             return None
@@ -241,7 +245,7 @@ class _Reader:
             return None
         self.lines()
         if self.kind not in ("SEPARATOR", "APPEND", "OPEN"):
-            if last is not None and _spliced(last.value) and all(_is_text(p[2]) for p in pieces):
+            if last is not None and _kind(last.value) in ("", "text") and all(_is_text(p[2]) for p in pieces):
                 return self.continued(last, [(gap, scalar) for gap, _, scalar in pieces])
             name = self.text[at.start : at.end]
             self.report(at, f"'{name}' has no value", f"write '{name} = ...', or put a text that goes on in quotes")
@@ -250,6 +254,13 @@ class _Reader:
             return None
         path = self.path(pieces)
         return None if path is None else self.given(fields, path, at)
+
+    def goes_on(self, last: Item) -> bool:
+        """Whether EMQX joins what begins here to the value of the field before."""
+        kind = _kind(last.value)
+        return self.kind in _GOES_ON and (
+            kind in ("", _GOES_ON[self.kind]) or (self.kind == "SUBSTITUTION" and kind != "no")
+        )
 
     def given(self, fields: Fields, path: list[Scalar], at: Span) -> Item | None:
         """Reads the value of a key into the object."""
@@ -260,21 +271,20 @@ class _Reader:
         outside = self.owner
         self.deeper(len(path) - 1, at)
         references = self.references
-        steps: list[Item] = []
-        for key in path:
-            self.owner = Item(key, self.owner, key)
-            steps.append(self.owner)
         self.count += len(path)
+        for key in path[:-1]:
+            slot = fields.slot(key.text)
+            inner = slot.items[-1].value if slot.items else None
+            if not isinstance(inner, Fields):
+                inner = Fields({}, at)
+                slot.add(Item(key, self.owner, inner))
+            self.owner, fields = slot.items[-1], inner
+        item = self.owner = Item(path[-1], self.owner, path[-1])
         value = self.value([])
         self.owner = outside
         self.level -= len(path) - 1
         if value is None:
             return None
-        for step in steps[:-1]:
-            step.value = inner = Fields({}, Span(step.key.span.start, self.ended))
-            fields.slot(step.key.text).add(step)
-            fields = inner
-        item = steps[-1]
         slot = fields.slot(item.key.text)
         if appending:
             before = slot.items[-1].value if slot.items else None
@@ -282,7 +292,8 @@ class _Reader:
                 before.nodes.append(value)
                 return None
             single = Elements([value], value.span)
-            value = Joined([("", Earlier(item, item.key.span)), ("", single)], value.span)
+            parts: list[tuple[str, Node]] = [("", Earlier(item, item.key.span)), ("", single)]
+            value = Joined(parts, value.span) if slot.items else single
         item.value = value
         slot.add(item)
         return None if appending else item
@@ -347,7 +358,7 @@ class _Reader:
     def value(self, pieces: list[tuple[str, Scalar]]) -> Node | None:
         """The value that begins here, of one part or joined of several; None, and a report, where there is none."""
         parts: list[tuple[str, Node]] = list(pieces)
-        while True:
+        while not (parts and self.before == "NEWLINE"):
             gap = self.text[self.ended : self.start] if parts else ""
             match self.kind:
                 case "WORD" | "QUOTED" | "TRIPLE":
@@ -453,6 +464,21 @@ def _spliced(node: Node) -> bool:
     if isinstance(node, Joined):
         return _spliced(node.parts[0][1]) and _spliced(node.parts[-1][1])
     return not isinstance(node, Scalar) or _is_text(node)
+
+
+def _kind(node: Node) -> str:
+    """What a value is joined to over line breaks; empty where a substitution decides, and `no` for a number and its like."""
+    if isinstance(node, Joined):
+        node = node.parts[-1][1]
+    match node:
+        case Fields():
+            return "object"
+        case Elements():
+            return "list"
+        case Scalar():
+            return "text" if _is_text(node) else "no"
+        case _:
+            return ""
 
 
 def _first(span: Span, text: str) -> Span:

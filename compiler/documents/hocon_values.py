@@ -7,7 +7,8 @@ What they repeat is counted against a limit, and so is how many lead to each oth
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from ..diagnostics import Diagnostic
@@ -22,6 +23,15 @@ MAX_REPEATED = 1_000_000
 
 _Reduced: TypeAlias = Scalar | Fields | Elements | None
 """A value whose outermost part is known; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A value with all of its parts, how many they are, and how deep."""
+
+    value: Value
+    size: int = 1
+    depth: int = 0
 
 
 class TooLargeError(Exception):
@@ -40,7 +50,7 @@ class Substitution:
         self.diagnostics: list[Diagnostic] = []
         self._root = root
         self._values: dict[tuple[Slot, int], _Reduced] = {}
-        self._made: dict[Fields | Elements, tuple[Value, int]] = {}
+        self._made: dict[Fields | Elements, _Made] = {}
         self._active: dict[Item, tuple[Slot, int]] = {}
         self._open: set[Fields | Elements] = set()
         self._chain = 0
@@ -53,52 +63,50 @@ class Substitution:
         Raises:
             TooLargeError: where it grows too far.
         """
-        return self._made_of(self._root, self._root.span)[0]
+        return self._made_of(self._root, self._root.span).value
 
     def _report(self, code: str, at: Span, message: str, help_: str) -> None:
         self.diagnostics.append(Diagnostic(code, message, self.source, at, help_))
 
-    def _made_of(self, node: Scalar | Fields | Elements, at: Span) -> tuple[Value, int]:
-        """A value with all of its parts, and how many they are."""
+    def _made_of(self, node: Scalar | Fields | Elements, at: Span) -> _Made:
         if isinstance(node, Scalar):
-            return node, 1
-        if node in self._made:
-            value, size = self._made[node]
-            self._spend(size, at)
-            return value, size
-        if node in self._open:
+            return _Made(node)
+        known = self._made.get(node)
+        if known is None and node in self._open:
             self._report("TRI392", at, "a substitution leads back to the value that it is in", "name another value")
-            return Scalar(None, "", at), 1
-        if len(self._open) >= MAX_DEPTH:
+            return _Made(Scalar(None, "", at))
+        if len(self._open) + (known.depth if known else 1) > MAX_DEPTH:
             raise TooLargeError(at, f"more than {MAX_DEPTH} levels of nesting", "flatten the document")
+        if known is not None:
+            self._spend(known.size, at)
+            return known
         self._open.add(node)
-        made = self._mapping(node) if isinstance(node, Fields) else self._sequence(node)
+        made = self._made[node] = self._mapping(node) if isinstance(node, Fields) else self._sequence(node)
         self._open.remove(node)
-        self._made[node] = made
         return made
 
-    def _mapping(self, fields: Fields) -> tuple[Value, int]:
+    def _mapping(self, fields: Fields) -> _Made:
         entries: list[tuple[Scalar, Value]] = []
-        total = 1
+        size, depth = 1, 0
         for slot in fields.slots.values():
             reduced = self._value_of(slot, len(slot.items))
             if reduced is not None:
                 key = slot.items[-1].key
-                value, size = self._made_of(reduced, key.span)
-                entries.append((key, value))
-                total += size
-        return Mapping(tuple(entries), fields.span), total
+                made = self._made_of(reduced, key.span)
+                entries.append((key, made.value))
+                size, depth = size + made.size, max(depth, made.depth)
+        return _Made(Mapping(tuple(entries), fields.span), size, depth + 1)
 
-    def _sequence(self, elements: Elements) -> tuple[Value, int]:
+    def _sequence(self, elements: Elements) -> _Made:
         items: list[Value] = []
-        total = 1
+        size, depth = 1, 0
         for node in elements.nodes:
             reduced = self._reduced(node)
             if reduced is not None:
-                value, size = self._made_of(reduced, node.span)
-                items.append(value)
-                total += size
-        return Sequence(tuple(items), elements.span), total
+                made = self._made_of(reduced, node.span)
+                items.append(made.value)
+                size, depth = size + made.size, max(depth, made.depth)
+        return _Made(Sequence(tuple(items), elements.span), size, depth + 1)
 
     def _value_of(self, slot: Slot, upto: int) -> _Reduced:
         """What a key has after its first `upto` items: the last of them, merged with objects before it."""
@@ -146,18 +154,18 @@ class Substitution:
             case Scalar() | Fields() | Elements():
                 return node
             case Reference():
-                return self._referred(node)
+                return self._chained(lambda: self._found(node), node.span)
             case Earlier():
-                return self._value_of(*self._active[node.owner])
+                return self._chained(lambda: self._value_of(*self._active[node.owner]), node.span)
             case Joined():
                 return self._joined(node)
 
-    def _referred(self, reference: Reference) -> _Reduced:
+    def _chained(self, find: Callable[[], _Reduced], at: Span) -> _Reduced:
         self._chain += 1
         if self._chain > MAX_CHAIN:
             message = f"more than {MAX_CHAIN} substitutions lead to each other"
-            raise TooLargeError(reference.span, message, "write the values out")
-        found = self._found(reference)
+            raise TooLargeError(at, message, "write the values out")
+        found = find()
         self._chain -= 1
         return found
 
