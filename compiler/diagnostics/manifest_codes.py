@@ -321,4 +321,35 @@ DIALECT_AND_MANIFEST = {
         "values, and the specification does not. What both can read is taken as the specification has it, and what one "
         "refuses as the other has it. An optional substitution without a value counts as well: the environment may have one.",
     ),
+    "TRI394": Code(
+        "error",
+        "wrong option of a validation",
+        "A message validation lacks an option, or the option has a value that EMQX does not take either.",
+    ),
+    "TRI395": Code(
+        "error",
+        "unknown option of a validation",
+        "A message validation, or a check of this type, has no such option.",
+    ),
+    "TRI396": Code(
+        "error",
+        "written twice in a validation",
+        "Two validations have one name, a validation has a topic filter twice, or it checks one schema twice.",
+    ),
+    "TRI397": Code(
+        "error",
+        "check that is not evaluated",
+        "EMQX has checks of this kind, and tricel does not evaluate them: the outcome is no function of the message.",
+    ),
+    "TRI398": Code(
+        "warning",
+        "option out of use",
+        "The document that proposed message validation names the option so. EMQX was released with another name for it.",
+    ),
+    "TRI399": Code(
+        "warning",
+        "comment that says the opposite of its SQL",
+        "A message passes a check where its WHERE holds. The comment, or the description, calls the messages invalid for "
+        "which the same comparison holds, so the one or the other is the wrong way round.",
+    ),
 }
