@@ -306,8 +306,8 @@ class _Reader:
         value = self.value(pieces)
         self.owner = outside
         if value is not None:
-            before = item.value.parts if isinstance(item.value, Joined) else [("", item.value)]
-            after = value.parts if isinstance(value, Joined) else [("", value)]
+            before: list[tuple[str, Node]] = item.value.parts if isinstance(item.value, Joined) else [("", item.value)]
+            after: list[tuple[str, Node]] = value.parts if isinstance(value, Joined) else [("", value)]
             before.extend(after)
             item.value = Joined(before, Span(item.value.span.start, value.span.end))
         return item
