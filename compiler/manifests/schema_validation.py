@@ -55,14 +55,18 @@ def read_validations(source: Source) -> tuple[Configuration, tuple[Diagnostic, .
     return bounded(lambda: _read(source), lambda fault: (nothing, (internal_error(fault, source, NOWHERE),)))
 
 
-def is_configuration(text: str) -> bool:
-    """Whether a text may have validations, told by their words."""
-    return any(word in text for word in (*ROOTS, "validations"))
+def is_configuration(source: Source) -> bool:
+    """Whether a text is to be read for validations: HOCON, or the root of validations in a text without a `kind`."""
+    if PurePath(source.name).suffix in HOCON_SUFFIXES:
+        return True
+    return any(word in source.text for word in ROOTS) and "kind" not in source.text
 
 
 def _read(source: Source) -> tuple[Configuration, tuple[Diagnostic, ...]]:
     documents: tuple[Document, ...]
     if PurePath(source.name).suffix in HOCON_SUFFIXES:
+        if "validations" not in source.text:  # of another program, or without validations
+            return Configuration(()), ()
         document, found = read_hocon(source)
         documents = () if document is None else (document,)
     else:

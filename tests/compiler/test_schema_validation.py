@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from conftest import conformance
 from tricel.compiler import Source
 from tricel.compiler.diagnostics import Diagnostic
@@ -17,6 +20,8 @@ from tricel.compiler.patterns.topic_filters import matches
 from tricel.compiler.policies.model import Action, Check, CheckType, LogLevel, Policy, Strategy
 from tricel.compiler.policies.ordering import NotAnOrder, merged, reordered
 from tricel.compiler.policies.verdict import Counts, verdict
+
+from tricel.cli import main
 
 VECTORS = conformance("emqx_schema_validation_cases.json")
 SQL = {"type": "sql", "sql": "select * where true"}
@@ -182,6 +187,18 @@ def test_the_schema_has_every_option_in_use() -> None:
     assert {o.name for o in VALIDATION if o.required} == set(entry["required"])
     types = {c["properties"]["type"]["const"] for c in entry["properties"]["checks"]["items"]["oneOf"]}
     assert set(map(str, CHECKS)) - {"external_http"} == types
+
+
+def test_lint_reads_configurations(tmp_path: Path) -> None:
+    (tmp_path / "emqx.conf").write_text(as_text({**RIGHT, "failure_acton": "drop"}), encoding="utf-8")
+    (tmp_path / "more.hocon").write_text(as_text({**RIGHT, "topics": []}), encoding="utf-8")
+    (tmp_path / "api.json").write_text(as_text({**RIGHT, "checks": []}), encoding="utf-8")
+    (tmp_path / "nginx.conf").write_text("server { listen 80; }", encoding="utf-8")
+    done = CliRunner().invoke(main, ["lint", "--format", "concise", str(tmp_path)])
+    assert 1 == done.exit_code
+    assert ["api.json", "emqx.conf", "more.hocon"] == re.findall(r"/([a-z.]+):1:[0-9]+: ", done.stdout)
+    (tmp_path / "emqx.conf").write_text(as_text(RIGHT), encoding="utf-8")
+    assert 0 == CliRunner().invoke(main, ["lint", "--strict", str(tmp_path / "emqx.conf")]).exit_code
 
 
 # Verdicts.
