@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["cel_parser", "cesql_parser"]
+__all__ = ["cel_parser", "cesql_parser", "hocon_lexer"]
 
 
 def cel_parser(transformer: Any) -> Any:
@@ -18,12 +19,24 @@ def cesql_parser(transformer: Any) -> Any:
     return _parser("cesql.lark", transformer)
 
 
+@cache
+def hocon_lexer() -> Any:
+    """A `lark.Lark` whose `lex` gives the tokens of HOCON; every text has some."""
+    from lark import Lark
+
+    return Lark(_text("hocon.lark"), parser=None, lexer="basic")
+
+
 def _parser(grammar: str, transformer: Any) -> Any:
     from lark import Lark
 
     from .lexer import StateLexer
 
-    text = resources.files(__package__).joinpath(grammar).read_text("utf-8")
+    text = _text(grammar)
     return Lark(
         text, parser="lalr", lexer=StateLexer, transformer=transformer, keep_all_tokens=True, maybe_placeholders=False
     )
+
+
+def _text(grammar: str) -> str:
+    return resources.files(__package__).joinpath(grammar).read_text("utf-8")

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from tricel.compiler import Diagnostic, Source
 from tricel.compiler.dialects import BY_SUFFIX, Dialect
+from tricel.compiler.manifests.schema_validation import HOCON_SUFFIXES
 from tricel.compiler.source import NOWHERE
 from tricel.spark_backend.storage.links import walked
 
 if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
-_SUFFIXES = frozenset({".yaml", ".yml", ".json", *BY_SUFFIX})
+_SUFFIXES = frozenset({".yaml", ".yml", ".json", *HOCON_SUFFIXES, *BY_SUFFIX})
 _GIT = ".git"
 
 

@@ -27,6 +27,7 @@ from tricel.compiler.diagnostics.as_text import visible
 from tricel.compiler.dialects import BY_SUFFIX, Dialect, dialect_named
 from tricel.compiler.limits import DEFAULT
 from tricel.compiler.manifests.filter_file import read_filter_file
+from tricel.compiler.manifests.schema_validation import HOCON_SUFFIXES, is_configuration, read_validations
 from tricel.compiler.source import NOWHERE
 from tricel.compiler.versions import LanguageVersion
 from tricel.manifest_files import find
@@ -139,8 +140,13 @@ def read_manifest_files(
 def _triggers(
     text: ManifestText, dialect: Dialect | None, limits: Limits, target: str
 ) -> tuple[tuple[Trigger, ...], tuple[Diagnostic, ...]]:
-    """The Triggers of a text: that of one filter of the dialect, or of the one of its suffix, or those of manifests."""
+    """The Triggers of a text: that of one filter of the dialect, or of the one of its suffix, or those of manifests.
+
+    A configuration of EMQX has none; its message validations are checked.
+    """
     chosen = dialect or text.dialect
+    if chosen is None and is_configuration(text.source):
+        return (), read_validations(text.source)[1]
     return (
         read_manifests(text.source, target=target) if chosen is None else read_filter_file(text.source, chosen, limits)
     )
@@ -173,8 +179,8 @@ def compile_manifests(
 def warning_of_none(
     triggers: Sequence[object], diagnostics: Sequence[Diagnostic], paths: Sequence[str]
 ) -> tuple[Diagnostic, ...]:
-    """TRI607 where the manifests at the paths hold no Trigger, not even a wrong one."""
-    if triggers or errors(tuple(diagnostics)):
+    """TRI607 where the manifests at the paths hold no Trigger, not even a wrong one, and none is a configuration."""
+    if triggers or errors(tuple(diagnostics)) or any(Path(path).suffix in HOCON_SUFFIXES for path in paths):
         return ()
     help_ = "check the path, and each manifest's apiVersion and kind"
     return (Diagnostic("TRI607", "there is no Trigger here", Source("", ", ".join(paths)), NOWHERE, help_),)

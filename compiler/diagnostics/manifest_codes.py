@@ -296,4 +296,60 @@ DIALECT_AND_MANIFEST = {
         "A union of filters that lacks one would lose the events that this one wants. While a Trigger cannot be read or "
         "its filter is wrong, its broker has none.",
     ),
+    "TRI390": Code(
+        "error",
+        "not HOCON",
+        "The text is not HOCON, by its specification or as EMQX reads it. Reading goes on behind the field or element "
+        "that is wrong.",
+    ),
+    "TRI391": Code(
+        "error",
+        "text from elsewhere",
+        "The document includes another one, or names a value that it does not have itself. No file, URL or environment "
+        "variable is read: what a configuration says is what its own text says.",
+    ),
+    "TRI392": Code(
+        "error",
+        "substitution that leads back to itself",
+        "The value of a substitution is made of that substitution, so it has none. One that names its own key stands for "
+        "what the key had before, and there must be such a value.",
+    ),
+    "TRI393": Code(
+        "warning",
+        "HOCON that is read in two ways",
+        "EMQX and the specification of HOCON take the text otherwise: EMQX passes over line breaks and spaces between "
+        "values, and the specification does not. What both can read is taken as the specification has it, and what one "
+        "refuses as the other has it. An optional substitution without a value counts as well: the environment may have one.",
+    ),
+    "TRI394": Code(
+        "error",
+        "wrong option of a validation",
+        "A message validation lacks an option, or the option has a value that EMQX does not take either.",
+    ),
+    "TRI395": Code(
+        "error",
+        "unknown option of a validation",
+        "A message validation, or a check of this type, has no such option.",
+    ),
+    "TRI396": Code(
+        "error",
+        "written twice in a validation",
+        "Two validations have one name, a validation has a topic filter twice, or it checks one schema twice.",
+    ),
+    "TRI397": Code(
+        "error",
+        "check that is not evaluated",
+        "EMQX has checks of this kind, and tricel does not evaluate them: the outcome is no function of the message.",
+    ),
+    "TRI398": Code(
+        "warning",
+        "option out of use",
+        "The document that proposed message validation names the option so. EMQX was released with another name for it.",
+    ),
+    "TRI399": Code(
+        "warning",
+        "comment that says the opposite of its SQL",
+        "A message passes a check where its WHERE holds. The comment, or the description, calls the messages invalid for "
+        "which the same comparison holds, so the one or the other is the wrong way round.",
+    ),
 }

@@ -35,7 +35,7 @@ _STRING_TAGS = frozenset({"!", f"{_CORE_TAG}str"})
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """One value without parts. `text` is its content; `style` is its first character when quoted or a block."""
+    """One value without parts. `text` is its content; `style` is its first character when quoted or a block, or three quotes."""
 
     value: str | int | float | bool | None
     text: str

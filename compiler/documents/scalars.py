@@ -1,10 +1,11 @@
-"""YAML scalars: the value of a plain one, and where in the file each of its characters stands."""
+"""Scalars: the value of a plain one of YAML, and where in the file each of its characters stands."""
 
 from __future__ import annotations
 
 import re
 
 from ..source import Span
+from .hocon_strings import triple
 
 _TRUE = frozenset({"true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"})
 _FALSE = frozenset({"false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF", "n", "N"})
@@ -38,6 +39,8 @@ def offsets(value: str, style: str, span: Span, text: str) -> tuple[int, ...] | 
             return tuple(range(start, end + 1))
         case "'" | '"' if text[start + 1 : end - 1] == value:
             return tuple(range(start + 1, end))
+        case '"""':
+            return triple(text, start, end)[1]
         case _:
             return None
 

@@ -1,0 +1,1 @@
+"""Policies: ordered validations that accept or reject a message."""
