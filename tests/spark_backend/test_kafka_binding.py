@@ -48,7 +48,13 @@ GOOD: tuple[tuple[Headers, bytes | None, list[dict[str, Any]]], ...] = (
     (typed(b"application/json"), b"", [{"bytes": b""}]),
     (NAMED, None, [{"data": None, "bytes": None}]),
     (
-        [*NAMED, ("ce_time", b"2020-01-02T03:04:05Z"), ("ce_subject", "é".encode()), ("ce_myext", b"42"), ("x", b"\xff")],
+        [
+            *NAMED,
+            ("ce_time", b"2020-01-02T03:04:05Z"),
+            ("ce_subject", "é".encode()),
+            ("ce_myext", b"42"),
+            ("x", b"\xff"),
+        ],
         b"1",
         [{"subject": "é", "extensions": {"myext": "42"}, "micros": 1_577_934_245_000_000}],
     ),
