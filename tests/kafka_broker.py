@@ -15,6 +15,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,16 @@ _ARTIFACTS = (
     "org.slf4j:slf4j-simple:1.7.36",
 )
 _WITHOUT = ("org.apache.kafka:kafka-tools=*:*",)
+_OF_SPARK = tuple(
+    f"org.apache.spark:spark-sql-kafka-0-10_2.13={name}"
+    for name in (
+        "org.apache.hadoop:*",
+        "org.scala-lang:*",
+        "org.scala-lang.modules:*",
+        "org.apache.spark:spark-tags_2.13",
+    )
+)
+"""What Spark's connector needs and Spark has."""
 _PROPERTIES = """process.roles=broker,controller
 node.id=1
 controller.quorum.voters=1@127.0.0.1:{controller}
@@ -181,10 +192,25 @@ class Broker:
         return [java, *_JAVA, "-cp", os.pathsep.join(map(str, self.jars))]
 
 
+def connector_jars(*, skip: bool = True) -> Sequence[Path]:
+    """The jars of Spark's connector to Kafka; where they cannot be had, skips the test, or gives none."""
+    from tricel.spark_backend.places.connectors import KAFKA_CONNECTOR
+
+    release = ".".join(metadata.version("pyspark").split(".")[:2])
+    version = KAFKA_CONNECTOR.releases[release]
+    try:
+        return jars(f"spark-kafka-{version}", (f"{KAFKA_CONNECTOR.coordinate}:{version}",), _OF_SPARK)
+    except pytest.skip.Exception:
+        if skip:
+            raise
+        return ()
+
+
 @contextmanager
 def broker_in(root: Path) -> Iterator[Broker]:
     """A broker that runs within the block; where its jars or its client cannot be had, skips the test."""
     pytest.importorskip("confluent_kafka")
+    connector_jars()
     broker = Broker(root, jars(f"kafka-{VERSION}", _ARTIFACTS, _WITHOUT))
     broker.start()
     try:
