@@ -227,6 +227,24 @@ EVENTS = {
         "no condition",
         "Spark does not take the SQL of --where: it cannot be parsed, or names a column that the source does not have.",
     ),
+    "TRI616": Code(
+        "error",
+        "no way to Kafka",
+        "No broker is named or can be reached, none answers, or they take no records. The batch is not counted.",
+    ),
+    "TRI617": Code(
+        "error",
+        "option of Kafka that is not taken",
+        "An option of Spark's Kafka source or sink, or of Kafka's clients, is set by tricel itself; or the file of "
+        "properties cannot be read.",
+    ),
+    "TRI618": Code("error", "no such topic", "The brokers have no topic of that name, or show none to this user."),
+    "TRI619": Code(
+        "error",
+        "no topic for a delivery",
+        "Deliveries go to one topic, or to topics that are called as their triggers or subscribers, and no topic can be "
+        "called so; dead letters go to one topic.",
+    ),
 }
 
 FAULTS = {

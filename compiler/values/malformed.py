@@ -16,6 +16,13 @@ EXTENSION_NUMBER = "an extension attribute is a number that is not a 32-bit inte
 TWO_DATA = "both 'data' and 'data_base64'"
 NOT_BASE64 = "'data_base64' is not base64"
 NOT_VERSION = "'specversion' is not '1.0'"
+NO_EVENT = "no CloudEvent: neither a header 'ce_...' nor a content-type of one"
+NO_VALUE = "no CloudEvent: a tombstone, without headers of one"
+UNREAD_FORMAT = "a CloudEvent in an event format that is not read here"
+NOT_BATCH = "not a JSON array, and the content-type says a batch"
+HEADER_TWICE = "a header 'ce_...' or 'content-type' is there more than once"
+HEADER_NOT_UTF8 = "a header 'ce_...' or 'content-type' is not UTF-8"
+HEADER_OF_DATA = "a header 'ce_data' or 'ce_data_base64', which is no attribute"
 
 REQUIRED = ("specversion", "id", "source", "type")
 """The context attributes that every event has, in the order in which they are looked at."""
@@ -55,5 +62,12 @@ REASONS: tuple[str, ...] = (
     EXTENSION_NUMBER,
     TWO_DATA,
     NOT_BASE64,
+    NO_EVENT,
+    NO_VALUE,
+    UNREAD_FORMAT,
+    NOT_BATCH,
+    HEADER_TWICE,
+    HEADER_NOT_UTF8,
+    HEADER_OF_DATA,
 )
 """Every reason there is."""

@@ -9,6 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
+from tricel.compiler.environments.kafka_record import SPARK_COLUMNS
+
+from .kafka_binding import decode_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +23,15 @@ class Encoding:
     doc: str
 
 
-def _as_it_is(rows: DataFrame) -> DataFrame:
-    """The rows, whose columns are those of the environment."""
-    return rows
+def _by_columns(rows: DataFrame) -> DataFrame:
+    """Records of Kafka as the events in them; rows with other columns as they are."""
+    return decode_records(rows) if set(rows.columns) >= SPARK_COLUMNS else rows
 
 
 ENCODINGS: tuple[Encoding, ...] = (
-    Encoding("auto", _as_it_is, "what the rows themselves say; rows with the columns of events are taken as they are"),
+    Encoding(
+        "auto", _by_columns, "what the rows themselves say; rows with the columns of events are taken as they are"
+    ),
 )
 BY_NAME = {row.name: row for row in ENCODINGS}
 DEFAULT_ENCODING = ENCODINGS[0].name

@@ -37,7 +37,7 @@ from tricel.compiler.values.malformed import (
 )
 
 from ..frames import takes_unpaired_surrogates
-from ..sql import Operand, Sql, cast, column, function, render, text_literal
+from ..sql import Operand, Sql, cast, column, function, quoted, render, text_literal
 from ..sql.json_text import parsed, refused
 
 AS_TEXT = "tricel.event"
@@ -83,9 +83,14 @@ def parse_documents(texts: DataFrame) -> DataFrame:
     return batches.unionByName(_parse(read.where("items IS NULL").select("value", "file")))
 
 
+_PARSED = ("event", "raw", "file", "members", "fault")
+"""The columns of parsed texts."""
+
+
 def canonical(texts: DataFrame) -> DataFrame:
-    """Parsed texts as the canonical table."""
+    """Parsed texts as the canonical table, with the other columns that `texts` has after its own."""
     salt = uuid.uuid4().hex
+    carried = [quoted(c) for c in texts.columns if c not in _PARSED]
     checked = takes_unpaired_surrogates(texts.sparkSession)
     known = ", ".join(f"'{k}'" for k in _KNOWN)
     strings = (*REQUIRED, *OPTIONAL, "data_base64")
@@ -95,6 +100,7 @@ def canonical(texts: DataFrame) -> DataFrame:
         "raw",
         "file",
         "fault",
+        *carried,
         *(f"CASE WHEN NOT is_variant_null(members['{n}']) THEN members['{n}'] END AS {n}_v" for n in _KNOWN),
         f"map_filter(members, (k, v) -> k NOT IN ({known}) AND NOT is_variant_null(v)) AS others",
     )
@@ -136,6 +142,7 @@ def canonical(texts: DataFrame) -> DataFrame:
         "malformed",
         "raw",
         "file",
+        *carried,
     ).withMetadata("event", {AS_TEXT: True})
 
 

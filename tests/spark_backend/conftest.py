@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import pytest
+from kafka_broker import Broker, broker_in, connector_jars
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -22,7 +23,14 @@ def constants_may_err() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """A broker of Kafka; tests that ask for it have Spark's connector to Kafka in the session, too."""
+    with broker_in(tmp_path_factory.mktemp("kafka")) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def spark(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """Local Spark in an odd time zone, so that a result that depends on the zone shows.
 
     Each of the processes that share the tests has its own: no two of them keep tables or spill in one folder.
@@ -31,11 +39,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     from pyspark.sql import SparkSession
 
     own = tmp_path_factory.mktemp("spark")
+    wanted = any("broker" in getattr(item, "fixturenames", ()) for item in request.session.items)
+    connector = ",".join(map(str, connector_jars(skip=False))) if wanted else ""
     session = (
         SparkSession.builder.master(f"local[{1 if 'PYTEST_XDIST_WORKER' in os.environ else 2}]")
         .appName("tricel-tests")
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.jars", connector)
         .config("spark.sql.session.timeZone", "Asia/Kathmandu")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.warehouse.dir", str(own / "warehouse"))
