@@ -25,6 +25,7 @@ TRAILING = "bytes follow the event"
 TOO_DEEP = "the data is nested too deep"
 TOO_LARGE = "the data is larger than 15,000,000 bytes"
 NO_VALUE = "no bytes"
+NOT_BATCH = "not a JSON array of events"
 NAMED_DATA = "an attribute is named 'data'"
 NAMED_TWICE = "an attribute, or a member of the data, is given twice"
 NOT_JSON_NUMBER = "the data holds a number that JSON does not have"
@@ -83,6 +84,7 @@ REASONS: tuple[str, ...] = (
     TOO_DEEP,
     TOO_LARGE,
     NO_VALUE,
+    NOT_BATCH,
     NAMED_DATA,
     NAMED_TWICE,
     NOT_JSON_NUMBER,

@@ -15,7 +15,14 @@ from typing import Any
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 from tricel.compiler.values.event_text import Attribute, Data, Instant, Json, NotAnEventError, event_text, is_json
-from tricel.compiler.values.malformed import EXTENSION_TIME, NAMED_TWICE, NOT_PROTOBUF, NOT_TIME, REQUIRED, UNKNOWN_FIELD
+from tricel.compiler.values.malformed import (
+    EXTENSION_TIME,
+    NAMED_TWICE,
+    NOT_PROTOBUF,
+    NOT_TIME,
+    REQUIRED,
+    UNKNOWN_FIELD,
+)
 
 _PACKAGE = "io.cloudevents.v1"
 _FIELD = descriptor_pb2.FieldDescriptorProto

@@ -15,6 +15,7 @@ The rules are those of the CloudEvents 1.0 JSON format. One row per event or per
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from tricel.compiler.environments.attribute_names import CHARACTERS
@@ -83,8 +84,8 @@ def parse_documents(texts: DataFrame) -> DataFrame:
     return batches.unionByName(_parse(read.where("items IS NULL").select("value", "file")))
 
 
-def canonical(texts: DataFrame) -> DataFrame:
-    """Parsed texts as the canonical table."""
+def canonical(texts: DataFrame, carried: Sequence[str] = ()) -> DataFrame:
+    """Parsed texts as the canonical table, with columns of `texts` that are `carried` along after its own."""
     salt = uuid.uuid4().hex
     checked = takes_unpaired_surrogates(texts.sparkSession)
     known = ", ".join(f"'{k}'" for k in _KNOWN)
@@ -95,6 +96,7 @@ def canonical(texts: DataFrame) -> DataFrame:
         "raw",
         "file",
         "fault",
+        *carried,
         *(f"CASE WHEN NOT is_variant_null(members['{n}']) THEN members['{n}'] END AS {n}_v" for n in _KNOWN),
         f"map_filter(members, (k, v) -> k NOT IN ({known}) AND NOT is_variant_null(v)) AS others",
     )
@@ -136,6 +138,7 @@ def canonical(texts: DataFrame) -> DataFrame:
         "malformed",
         "raw",
         "file",
+        *carried,
     ).withMetadata("event", {AS_TEXT: True})
 
 
