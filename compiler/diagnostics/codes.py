@@ -204,6 +204,18 @@ EVENTS = {
         "Events are read from files, by a path or a URI of a file system that Spark can reach, and with --stream also from "
         "a table of the session's catalog. What is written goes into a directory.",
     ),
+    "TRI620": Code(
+        "error",
+        "no column with encoded events",
+        "An encoding reads rows with a column 'value' that holds the bytes or the text of an event; captures of HTTP may "
+        "have the columns 'headers' and 'body' instead. docs/sources.md says what each encoding reads.",
+    ),
+    "TRI621": Code(
+        "error",
+        "column of encoded events of another type",
+        "Encoded events are BINARY or STRING, and the headers of a capture are texts. The column is of another type, and a "
+        "conversion would be a guess.",
+    ),
 }
 
 FAULTS = {

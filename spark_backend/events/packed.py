@@ -95,7 +95,9 @@ def decoded(staged: DataFrame, carried: Sequence[str] = ()) -> DataFrame:
     # One element for a text that is one event, and for a batch that is none; a batch has its own, or none.
     one = f"array(struct(text AS event, v AS item, {_fault()} AS fault))"
     all_ = f"transform({batch}, item -> struct(to_json(item) AS event, item AS item, {_item_fault()} AS fault))"
-    parts = read.selectExpr(*kept, "part", "number", f"several OR {batch} IS NOT NULL AS several", f"coalesce({all_}, {one}) AS found")
+    parts = read.selectExpr(
+        *kept, "part", "number", f"several OR {batch} IS NOT NULL AS several", f"coalesce({all_}, {one}) AS found"
+    )
     apart = parts.selectExpr(*kept, "part", "number", "several", "posexplode(found) AS (place, one)")
     at = "CASE WHEN several THEN concat_ws('/', file, CAST(number + place AS STRING)) ELSE file END"
     texts = apart.selectExpr(

@@ -83,7 +83,7 @@ def _instant(timestamp: Any, name: str) -> Instant:
 
 def _parsed(name: str, message: bytes) -> Any:
     try:
-        found = _classes()[name].FromString(message)
+        found = message_classes()[name].FromString(message)
     except (DecodeError, UnicodeDecodeError):
         raise NotAnEventError(NOT_PROTOBUF) from None
     size = found.ByteSize()
@@ -94,7 +94,7 @@ def _parsed(name: str, message: bytes) -> Any:
 
 
 @cache
-def _classes() -> dict[str, Any]:
+def message_classes() -> dict[str, Any]:
     """The messages `CloudEvent` and `Batch`, which is a `CloudEventBatch` whose events are still bytes."""
     pool = descriptor_pool.DescriptorPool()
     pool.Add(_schema())
