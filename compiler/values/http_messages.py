@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-from .event_text import Attribute, NotAnEventError, event_text
+from .event_text import Attribute, Data, Json, NotAnEventError, event_text, is_json
 from .malformed import (
     EXTENSION_NAME,
-    HEADER_TWICE,
+    HTTP_HEADER_TWICE,
     MEDIA_TYPE_TWICE,
     NOT_CAPTURE,
     NOT_PERCENT,
@@ -99,7 +100,17 @@ def binary_event(headers: dict[str, list[str]], body: bytes | None) -> str:
         raise NotAnEventError(MEDIA_TYPE_TWICE)
     if media is not None:
         attributes["datacontenttype"] = media
-    return event_text(attributes, body or None)
+    return event_text(attributes, _data(body, media))
+
+
+def _data(body: bytes | None, media: str | None) -> Data:
+    """The body; a text where the media type says so, as in records of Kafka."""
+    if not body:
+        return None
+    if media is not None and media.lstrip(" \t").lower().startswith("text/") and not is_json(media):
+        with suppress(UnicodeDecodeError):
+            return Json(body.decode())
+    return body
 
 
 def decoded(value: str) -> str:
@@ -124,7 +135,7 @@ def decoded(value: str) -> str:
 def _only(headers: dict[str, list[str]], name: str) -> str | None:
     values = headers.get(name, [])
     if len(values) > 1:
-        raise NotAnEventError(HEADER_TWICE)
+        raise NotAnEventError(HTTP_HEADER_TWICE)
     return values[0] if values else None
 
 

@@ -17,15 +17,13 @@ TWO_DATA = "both 'data' and 'data_base64'"
 NOT_BASE64 = "'data_base64' is not base64"
 NOT_VERSION = "'specversion' is not '1.0'"
 NOT_AVRO = "not readable as a CloudEvent in Avro"
-NOT_AVRO_FILE = "the file is no Avro file of CloudEvents, or it is damaged: its events from there on are lost"
 NOT_PROTOBUF = "not readable as a CloudEvent in Protobuf"
-NOT_PROTOBUF_FILE = "the file is damaged: its messages from there on are lost"
 UNKNOWN_FIELD = "a field that CloudEvents in Protobuf do not have"
 TRAILING = "bytes follow the event"
 TOO_DEEP = "the data is nested too deep"
 TOO_LARGE = "the data is larger than 15,000,000 bytes"
-NO_VALUE = "no bytes"
-NOT_BATCH = "not a JSON array of events"
+NO_BYTES = "no bytes"
+NOT_JSON_BATCH = "not a JSON array of events"
 NAMED_DATA = "an attribute is named 'data'"
 NAMED_TWICE = "an attribute, or a member of the data, is given twice"
 NOT_JSON_NUMBER = "the data holds a number that JSON does not have"
@@ -33,9 +31,16 @@ EXTENSION_TIME = "an extension attribute is a time outside of the years 1 to 999
 NOT_CAPTURE = "not a capture of an HTTP message: it has no headers that can be read"
 NOT_BODY = "the body of the HTTP message is not base64"
 NOT_PERCENT = "a header is not percent-encoded UTF-8"
-HEADER_TWICE = "a header of an attribute is there twice"
+HTTP_HEADER_TWICE = "a header of an attribute is there twice"
 MEDIA_TYPE_TWICE = "both a 'Content-Type' and a 'ce-datacontenttype'"
 UNKNOWN_FORMAT = "the content type is of an event format that is not known"
+NO_EVENT = "no CloudEvent: neither a header 'ce_...' nor a content-type of one"
+NO_VALUE = "no CloudEvent: a tombstone, without headers of one"
+UNREAD_FORMAT = "a CloudEvent in an event format that is not read here"
+NOT_BATCH = "not a JSON array, and the content-type says a batch"
+HEADER_TWICE = "a header 'ce_...' or 'content-type' is there more than once"
+HEADER_NOT_UTF8 = "a header 'ce_...' or 'content-type' is not UTF-8"
+HEADER_OF_DATA = "a header 'ce_data' or 'ce_data_base64', which is no attribute"
 
 REQUIRED = ("specversion", "id", "source", "type")
 """The context attributes that every event has, in the order in which they are looked at."""
@@ -76,15 +81,13 @@ REASONS: tuple[str, ...] = (
     TWO_DATA,
     NOT_BASE64,
     NOT_AVRO,
-    NOT_AVRO_FILE,
     NOT_PROTOBUF,
-    NOT_PROTOBUF_FILE,
     UNKNOWN_FIELD,
     TRAILING,
     TOO_DEEP,
     TOO_LARGE,
-    NO_VALUE,
-    NOT_BATCH,
+    NO_BYTES,
+    NOT_JSON_BATCH,
     NAMED_DATA,
     NAMED_TWICE,
     NOT_JSON_NUMBER,
@@ -92,8 +95,15 @@ REASONS: tuple[str, ...] = (
     NOT_CAPTURE,
     NOT_BODY,
     NOT_PERCENT,
-    HEADER_TWICE,
+    HTTP_HEADER_TWICE,
     MEDIA_TYPE_TWICE,
     UNKNOWN_FORMAT,
+    NO_EVENT,
+    NO_VALUE,
+    UNREAD_FORMAT,
+    NOT_BATCH,
+    HEADER_TWICE,
+    HEADER_NOT_UTF8,
+    HEADER_OF_DATA,
 )
 """Every reason there is."""

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
+from tricel.compiler.environments.kafka_record import SPARK_COLUMNS
 
 from . import packed
+from .kafka_binding import decode_records
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +24,15 @@ class Encoding:
     doc: str
 
 
-def _as_it_is(rows: DataFrame) -> DataFrame:
-    """The rows, whose columns are those of the environment."""
-    return rows
+def _by_columns(rows: DataFrame) -> DataFrame:
+    """Records of Kafka as the events in them; rows with other columns as they are."""
+    return decode_records(rows) if set(rows.columns) >= SPARK_COLUMNS else rows
 
 
 ENCODINGS: tuple[Encoding, ...] = (
-    Encoding("auto", _as_it_is, "what the rows themselves say; rows with the columns of events are taken as they are"),
+    Encoding(
+        "auto", _by_columns, "what the rows themselves say; rows with the columns of events are taken as they are"
+    ),
     Encoding("json", packed.decode_json, "one CloudEvent in JSON in each value"),
     Encoding("json-batch", packed.decode_json_batch, "a JSON array of CloudEvents in each value"),
     Encoding("avro", packed.decode_avro, "one CloudEvent in the Avro format in each value"),

@@ -14,7 +14,7 @@ import pyarrow as pa
 from tricel.compiler.values.avro import read_avro, read_compact
 from tricel.compiler.values.event_text import NotAnEventError
 from tricel.compiler.values.http_messages import EventFormat, binary_event, content_type, format_of, read_headers
-from tricel.compiler.values.malformed import NO_VALUE, NOT_BODY, NOT_UTF8, UNKNOWN_FORMAT
+from tricel.compiler.values.malformed import NO_BYTES, NOT_BODY, NOT_UTF8, UNKNOWN_FORMAT
 
 from ..fallback.batches import Evaluate
 from .protobuf_format import read_protobuf, split_batch
@@ -47,7 +47,7 @@ BATCHES: dict[str, Callable[[bytes], Iterator[bytes]]] = {"protobuf": split_batc
 def in_format(format_: EventFormat, message: bytes | None) -> list[Outcome]:
     """The events in bytes of a known or unknown event format."""
     if message is None:
-        return [Outcome(None, NO_VALUE)]
+        return [Outcome(None, NO_BYTES)]
     if format_.name == "json":
         try:
             return [Outcome(message.decode("utf-8-sig"), many=format_.batch)]

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BinaryType, BooleanType, DataType, StringType
-from tricel.compiler.values.malformed import NO_VALUE, NOT_BATCH, NOT_JSON, NOT_OBJECT, NOT_UTF8
+from tricel.compiler.values.malformed import NO_BYTES, NOT_JSON, NOT_JSON_BATCH, NOT_OBJECT, NOT_UTF8
 
 from ..failure import RunError
 from ..fallback.worker import worker_column
@@ -69,7 +69,8 @@ def decode_http(rows: DataFrame) -> DataFrame:
         RunError: TRI620 where the columns are neither, TRI621 where one is of a type that cannot be read.
     """
     if "headers" in rows.columns and not all(name in rows.columns for name in _KAFKA):
-        captures, carried = _captures_of_columns(rows), ()
+        captures = _captures_of_columns(rows)
+        carried: tuple[str, ...] = ()
     else:
         captures, carried = _captures_of_texts(rows)
     found = worker_column(evaluate_captures, (), [F.col("headers"), F.col("body"), F.col("base64")], OUTCOMES)
@@ -109,7 +110,7 @@ def decoded(staged: DataFrame, carried: Sequence[str] = ()) -> DataFrame:
         "capture",
         *carried,
     )
-    table = canonical(texts, ("capture", *carried))
+    table = canonical(texts)
     found = {"raw": "CASE WHEN malformed IS NOT NULL THEN raw END AS raw"}
     shown = "CASE WHEN malformed IS NOT NULL THEN coalesce(capture, event) ELSE event END"
     columns = [found.get(name, quoted(name)) for name in table.columns if name != "capture"]
@@ -118,9 +119,7 @@ def decoded(staged: DataFrame, carried: Sequence[str] = ()) -> DataFrame:
 
 
 def _fault() -> str:
-    none = (
-        f"CASE WHEN many AND v IS NOT NULL THEN {text_literal(NOT_BATCH)} WHEN v IS NULL THEN {text_literal(NOT_JSON)}"
-    )
+    none = f"CASE WHEN many AND v IS NOT NULL THEN {text_literal(NOT_JSON_BATCH)} WHEN v IS NULL THEN {text_literal(NOT_JSON)}"
     object_ = "try_variant_get(v, '$', 'map<string,variant>') IS NULL"
     return f"coalesce(fault, {none} WHEN {object_} THEN {text_literal(NOT_OBJECT)} END)"
 
@@ -149,7 +148,7 @@ def _json(rows: DataFrame, *, many: bool) -> DataFrame:
     """As `_packed`, without a worker."""
     prepared, carried = _values(rows)
     text = "CAST(bytes AS STRING)"
-    fault = f"CASE WHEN bytes IS NULL THEN {text_literal(NO_VALUE)} WHEN NOT is_valid_utf8({text}) THEN {text_literal(NOT_UTF8)} END"
+    fault = f"CASE WHEN bytes IS NULL THEN {text_literal(NO_BYTES)} WHEN NOT is_valid_utf8({text}) THEN {text_literal(NOT_UTF8)} END"
     bom = f"startswith({text}, decode(X'EFBBBF', 'utf-8'))"
     staged = prepared.selectExpr(
         "file",

@@ -15,7 +15,6 @@ The rules are those of the CloudEvents 1.0 JSON format. One row per event or per
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from tricel.compiler.environments.attribute_names import CHARACTERS
@@ -38,7 +37,7 @@ from tricel.compiler.values.malformed import (
 )
 
 from ..frames import takes_unpaired_surrogates
-from ..sql import Operand, Sql, cast, column, function, render, text_literal
+from ..sql import Operand, Sql, cast, column, function, quoted, render, text_literal
 from ..sql.json_text import parsed, refused
 
 AS_TEXT = "tricel.event"
@@ -84,9 +83,14 @@ def parse_documents(texts: DataFrame) -> DataFrame:
     return batches.unionByName(_parse(read.where("items IS NULL").select("value", "file")))
 
 
-def canonical(texts: DataFrame, carried: Sequence[str] = ()) -> DataFrame:
-    """Parsed texts as the canonical table, with columns of `texts` that are `carried` along after its own."""
+_PARSED = ("event", "raw", "file", "members", "fault")
+"""The columns of parsed texts."""
+
+
+def canonical(texts: DataFrame) -> DataFrame:
+    """Parsed texts as the canonical table, with the other columns that `texts` has after its own."""
     salt = uuid.uuid4().hex
+    carried = [quoted(c) for c in texts.columns if c not in _PARSED]
     checked = takes_unpaired_surrogates(texts.sparkSession)
     known = ", ".join(f"'{k}'" for k in _KNOWN)
     strings = (*REQUIRED, *OPTIONAL, "data_base64")

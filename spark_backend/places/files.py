@@ -1,65 +1,28 @@
-"""Where a stream's events come from. A source is what Spark streams, and what its rows are as a table of events."""
+"""Files: a source is a folder, a file or a glob of them; a sink is a folder."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Protocol
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from tricel.compiler import CLOUD_EVENT, Environment
 
-from ...events.readers import EventFiles
-from ...failure import RunError
-from ...spark_errors import SPARK_FAILURES, cause, unreadable
-from ...storage.files import hidden_below, literal, sort_inputs
-from ...storage.links import below, leads_elsewhere
-from ...storage.places import TABLE
-from ..delivery import EventTable, EventTables
-from .observers import Observer
+from ..events.readers import EventFiles, find_events
+from ..failure import RunError, Warn
+from ..fanout.join import DELIVERED, OUTCOME
+from ..spark_errors import SPARK_FAILURES, unreadable
+from ..storage.files import hidden_below, literal, sort_inputs
+from ..storage.links import below, leads_elsewhere
+from .model import PAIRS, Staged, Told
+from .options import DEFAULT, PlaceOptions, Rate
+from .place import Place
 
-_FILES_AT_ONCE = 1000
 # Spark's source otherwise passes over files that come late: more than a week older than the newest it has seen.
 _MAX_AGE = "36500d"
 _SCHEMA = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
-
-
-class EventSource(Protocol):
-    """A place that events keep arriving at."""
-
-    @property
-    def name(self) -> str:
-        """What tells it from others: a checkpoint is of one source."""
-
-    def holds(self, path: str) -> bool:
-        """Whether files that are put below a path would be read."""
-
-    def rows(self, spark: SparkSession) -> DataFrame:
-        """The streaming DataFrame: whatever Spark reads, batch by batch, and remembers in its checkpoint.
-
-        Raises RunError (TRI601) where there is nothing of the kind.
-        """
-
-    def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> EventTables:
-        """The rows of one batch as tables of events; the same tables when the batch is done again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """The most that one batch takes, in files or in bytes (of which it takes one file at least); not both."""
-
-    files: int | None = None
-    bytes: int | None = None
-
-    def options(self) -> dict[str, str]:
-        """The options of Spark's file source."""
-        if self.bytes is not None:
-            return {"maxBytesPerTrigger": str(self.bytes)}
-        return {"maxFilesPerTrigger": str(self.files or _FILES_AT_ONCE)}
 
 
 @dataclass(frozen=True)
@@ -70,7 +33,9 @@ class Files:
     """
 
     path: str
-    rate: Rate = Rate()
+    rate: Rate = DEFAULT.rate
+    more: Sequence[str] = ()
+    """Other paths that a batch run reads with it."""
 
     @property
     def name(self) -> str:
@@ -86,6 +51,10 @@ class Files:
             return any(fnmatch(str(p), str(Path(self.path).absolute())) for p in (here, *here.parents))
         inner = here.relative_to(self.name).parts if here.is_relative_to(self.name) else ("_",)
         return not any(part.startswith(("_", ".")) for part in inner)
+
+    def batch(self, spark: SparkSession, warn: Warn) -> EventFiles:
+        """The files that are there."""
+        return find_events(spark, [self.path, *self.more], warn=warn)
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The names of files; none is opened."""
@@ -108,7 +77,7 @@ class Files:
             message = f"links lead round in circles: {names}"
             raise RunError("TRI601", message, self.path, "remove them: Spark follows each within each")
 
-    def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> EventFiles:
+    def events(self, spark: SparkSession, batch: DataFrame, observer: Told) -> EventFiles:
         """What is in the batch's files, each kind by itself. Files whose names tell no format are told of, and left."""
         top = self.name if Path(self.path).is_dir() else ""
         found = sort_inputs((row["path"] for row in batch.collect()), top=top)
@@ -124,43 +93,46 @@ class Files:
 
 
 @dataclass(frozen=True)
-class Table:
-    """A table of the session's catalog that rows are added to, one event of the environment in each."""
+class Folder:
+    """A folder that deliveries are files in, beside the account."""
 
-    table: str
-    rate: Rate = Rate()
-    environment: Environment = CLOUD_EVENT
+    folder: str
 
     @property
     def name(self) -> str:
-        """The table's name."""
-        return f"{TABLE}{self.table}"
+        """The folder's path."""
+        return self.folder
 
-    def holds(self, path: str) -> bool:
-        """False: where a table's files are is the catalog's affair."""
+    @property
+    def with_record(self) -> bool:
+        """False: files hold events."""
         return False
 
-    def rows(self, spark: SparkSession) -> DataFrame:
-        """The rows that are added."""
-        try:
-            rows = spark.readStream.options(**self.rate.options()).table(self.table)
-        except SPARK_FAILURES as e:
-            unknown = isinstance(e, AnalysisException) and e.getCondition() == "TABLE_OR_VIEW_NOT_FOUND"
-            message = "no such table" if unknown else f"this cannot be read: {cause(e)}"
-            raise RunError("TRI601", message, self.name, "check its name and the session's catalog") from None
-        wanted = ("id", "source", "type") if self.environment.record else ()  # for others the filters tell
-        missing = [name for name in wanted if name not in rows.columns]
-        if missing:
-            named = " and no ".join(repr(m) for m in missing)
-            raise RunError("TRI601", f"the table has no column {named}", self.table)
-        return rows
+    def check(self, spark: SparkSession) -> None:
+        """Nothing: the run makes the folder, and says where it cannot."""
 
-    def events(self, spark: SparkSession, batch: DataFrame, observer: Observer) -> EventTable:
-        """The rows as they are."""
-        return EventTable(batch)
+    def prepare(self, staged: Staged) -> None:
+        """Nothing: files of any columns stand beside each other."""
+
+    def publish(self, staged: Staged, *, again: bool) -> None:
+        """Moves what is staged to its place, by one step; what was moved before is left as it is."""
+        move(staged, f"{PAIRS}/{OUTCOME}={DELIVERED}", DELIVERED)
 
 
-def source_of(text: str | os.PathLike[str], rate: Rate) -> Files | Table:
-    """The source that a command line names: `table:` and a table's name, or a path."""
-    name = os.fspath(text)
-    return Table(name.removeprefix(TABLE), rate) if name.startswith(TABLE) else Files(name, rate)
+def move(staged: Staged, name: str, to: str) -> None:
+    """Moves one staged directory to `to`, or to the batch's in it, by one step; nothing where it is not there."""
+    if staged.directory.has(f"{staged.path}/{name}"):
+        if staged.within:
+            staged.directory.create(to)
+        staged.directory.move(f"{staged.path}/{name}", f"{to}/{staged.within}" if staged.within else to)
+
+
+def source(places: Sequence[Place], options: PlaceOptions) -> Files:
+    """The files at the places."""
+    first, *others = (place.name for place in places)
+    return Files(first, options.rate, tuple(others))
+
+
+def sink(place: Place, options: PlaceOptions) -> Folder:
+    """The folder."""
+    return Folder(place.name)
