@@ -245,6 +245,18 @@ EVENTS = {
         "Deliveries go to one topic, or to topics that are called as their triggers or subscribers, and no topic can be "
         "called so; dead letters go to one topic.",
     ),
+    "TRI620": Code(
+        "error",
+        "no column with encoded events",
+        "An encoding reads rows with a column 'value' that holds the bytes or the text of an event; captures of HTTP may "
+        "have the columns 'headers' and 'body' instead. docs/sources.md says what each encoding reads.",
+    ),
+    "TRI621": Code(
+        "error",
+        "column of encoded events of another type",
+        "Encoded events are BINARY or STRING, and the headers of a capture are texts. The column is of another type, and a "
+        "conversion would be a guess.",
+    ),
 }
 
 FAULTS = {

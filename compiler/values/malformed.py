@@ -1,4 +1,4 @@
-"""Why a text is no CloudEvent, in words: every reader gives these and no others (CloudEvents 1.0.2, JSON format)."""
+"""Why a text is no CloudEvent, in words: every reader gives these and no others (CloudEvents 1.0.2)."""
 
 from __future__ import annotations
 
@@ -16,6 +16,24 @@ EXTENSION_NUMBER = "an extension attribute is a number that is not a 32-bit inte
 TWO_DATA = "both 'data' and 'data_base64'"
 NOT_BASE64 = "'data_base64' is not base64"
 NOT_VERSION = "'specversion' is not '1.0'"
+NOT_AVRO = "not readable as a CloudEvent in Avro"
+NOT_PROTOBUF = "not readable as a CloudEvent in Protobuf"
+UNKNOWN_FIELD = "a field that CloudEvents in Protobuf do not have"
+TRAILING = "bytes follow the event"
+TOO_DEEP = "the data is nested too deep"
+TOO_LARGE = "the data is larger than 15,000,000 bytes"
+NO_BYTES = "no bytes"
+NOT_JSON_BATCH = "not a JSON array of events"
+NAMED_DATA = "an attribute is named 'data'"
+NAMED_TWICE = "an attribute, or a member of the data, is given twice"
+NOT_JSON_NUMBER = "the data holds a number that JSON does not have"
+EXTENSION_TIME = "an extension attribute is a time outside of the years 1 to 9999"
+NOT_CAPTURE = "not a capture of an HTTP message: it has no headers that can be read"
+NOT_BODY = "the body of the HTTP message is not base64"
+NOT_PERCENT = "a header is not percent-encoded UTF-8"
+HTTP_HEADER_TWICE = "a header of an attribute is there twice"
+MEDIA_TYPE_TWICE = "both a 'Content-Type' and a 'ce-datacontenttype'"
+UNKNOWN_FORMAT = "the content type is of an event format that is not known"
 NO_EVENT = "no CloudEvent: neither a header 'ce_...' nor a content-type of one"
 NO_VALUE = "no CloudEvent: a tombstone, without headers of one"
 UNREAD_FORMAT = "a CloudEvent in an event format that is not read here"
@@ -62,6 +80,24 @@ REASONS: tuple[str, ...] = (
     EXTENSION_NUMBER,
     TWO_DATA,
     NOT_BASE64,
+    NOT_AVRO,
+    NOT_PROTOBUF,
+    UNKNOWN_FIELD,
+    TRAILING,
+    TOO_DEEP,
+    TOO_LARGE,
+    NO_BYTES,
+    NOT_JSON_BATCH,
+    NAMED_DATA,
+    NAMED_TWICE,
+    NOT_JSON_NUMBER,
+    EXTENSION_TIME,
+    NOT_CAPTURE,
+    NOT_BODY,
+    NOT_PERCENT,
+    HTTP_HEADER_TWICE,
+    MEDIA_TYPE_TWICE,
+    UNKNOWN_FORMAT,
     NO_EVENT,
     NO_VALUE,
     UNREAD_FORMAT,
