@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tricel.compiler.suggest import nearest
+from tricel.compiler import Environment
 from tricel.compiler.schemas.avro import fingerprint, read_avro_schema
 from tricel.compiler.schemas.avro_values import MICROSECONDS, NOT_A_TIME, NOT_UTF8, NotDecodedError, whole
 from tricel.compiler.schemas.protobuf import ProtoField, ProtoMessage, protobuf_shape
-from tricel.compiler.schemas.shapes import Kind, SchemaError, Shape
+from tricel.compiler.schemas.shapes import Kind, SchemaError, Shape, type_of
+from tricel.compiler.suggest import nearest
 
 from .failure import RunError
 
@@ -103,6 +104,16 @@ class PayloadSchema:
             raise RunError("TRI625", f"no exact type in CEL: {e}", self.file, help_) from None
 
 
+def with_schema(environment: Environment, root: str, schema: PayloadSchema) -> Environment:
+    """The environment with a root whose bytes are of a schema: its fields are known, and checked.
+
+    Raises:
+        RunError: see `PayloadSchema.payload`.
+        ValueError: for a root that holds no payload.
+    """
+    return environment.holding(root, type_of(schema.payload(root).shape, root))
+
+
 def _avro(schema: PayloadSchema, name: str) -> Payload:
     try:
         value = json.loads(schema.content)
@@ -130,8 +141,12 @@ def _after(header: bytes, other: str, read: Callable[[bytes, int], tuple[Any, in
 
 
 def _protobuf(schema: PayloadSchema, name: str) -> Payload:
-    from google.protobuf.message import DecodeError
-    from google.protobuf.message_factory import GetMessageClass
+    try:
+        from google.protobuf.message import DecodeError
+        from google.protobuf.message_factory import GetMessageClass
+    except ImportError:
+        help_ = "pip install 'tricel[spark]'"
+        raise RunError("TRI627", "messages of Protocol Buffers need protobuf", schema.file, help_) from None
 
     descriptor = _descriptor(schema)
     messages: dict[str, ProtoMessage] = {}

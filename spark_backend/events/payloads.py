@@ -10,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
-from tricel.compiler import Environment
 from tricel.compiler.schemas.avro_values import NotDecodedError
 from tricel.compiler.schemas.shapes import Kind, Shape, type_of
 
@@ -35,16 +34,6 @@ _SCALARS = {
     Kind.MICROSECONDS: pa.timestamp("us", "UTC"),
     Kind.EMPTY: pa.map_(pa.string(), pa.string()),
 }
-
-
-def with_schema(environment: Environment, root: str, schema: PayloadSchema) -> Environment:
-    """The environment with a root whose bytes are of a schema: its fields are known, and checked.
-
-    Raises:
-        RunError: see `PayloadSchema.payload`.
-        ValueError: for a root that holds no payload.
-    """
-    return environment.holding(root, type_of(schema.payload(root).shape, root))
 
 
 def decode_payloads(rows: DataFrame, root: str, schema: PayloadSchema) -> DataFrame:
