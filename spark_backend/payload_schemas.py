@@ -184,13 +184,13 @@ def _descriptor(schema: PayloadSchema) -> Descriptor:
     named: list[str] = []
     try:
         for file in files.file:
-            pool.Add(file)  # type: ignore[no-untyped-call]
+            pool.Add(file)
             named += _names(file, file.package)
         if schema.detail not in named:
             likely = nearest(schema.detail, named)
             said = f"did you mean '{likely}'?" if likely else "the messages are " + ", ".join(sorted(named)[:10])
             raise RunError("TRI626", f"there is no message '{schema.detail}' in the set", schema.file, said)
-        return pool.FindMessageTypeByName(schema.detail)  # type: ignore[no-any-return, no-untyped-call]
+        return pool.FindMessageTypeByName(schema.detail)
     except (TypeError, KeyError, ValueError) as e:  # a file that another one imports is not there
         message = f"the FileDescriptorSet is not complete: {' '.join(str(e).split())}"
         raise RunError("TRI624", message, schema.file, help_) from None
@@ -198,7 +198,7 @@ def _descriptor(schema: PayloadSchema) -> Descriptor:
 
 def _names(holder: Any, prefix: str) -> Iterator[str]:
     """The full names of the messages in a file or a message."""
-    for message in getattr(holder, "message_type", None) or getattr(holder, "nested_type", ()):
+    for message in holder.nested_type if hasattr(holder, "nested_type") else holder.message_type:
         full = f"{prefix}.{message.name}" if prefix else message.name
         yield full
         yield from _names(message, full)
@@ -207,7 +207,7 @@ def _names(holder: Any, prefix: str) -> Iterator[str]:
 def _type_name(field: FieldDescriptor) -> str:
     for name, value in vars(type(field)).items():
         if name.startswith("TYPE_") and value == field.type:
-            return name.removeprefix("TYPE_").lower()
+            return str(name).removeprefix("TYPE_").lower()
     raise KeyError(field.type)
 
 

@@ -11,8 +11,8 @@ pytest.importorskip("pyspark")
 
 from click.testing import CliRunner
 from filter_sets import trigger_yaml
+from tricel.spark_backend.places.paths import _CONFIGURED
 from tricel.spark_backend.run import session
-from tricel.spark_backend.storage.places import _CONFIGURED
 
 from tricel.cli import main
 
@@ -65,13 +65,32 @@ REFUSED = [
     ({"events": "hidden"}, ["error[TRI601]: there are no events to read here"]),
     ({"events": "empty"}, ["error[TRI601]: there are no events to read here"]),
     ({"events": "closed"}, ["error[TRI601]: this cannot be read: permission denied"]),
-    ({"events": "kafka:orders"}, ["error[TRI611]: 'kafka:' is not a place that events", "--stream --events PATH"]),
-    ({"events": "KAFKA://host:9092/orders"}, ["error[TRI611]: 'kafka:' is not a place that events"]),
-    ({"events": "delta:lake.events"}, ["error[TRI611]: 'delta:' is not a place", "table:NAME"]),
+    ({"events": "kafka:a b"}, ["error[TRI613]: 'a b' is not a name of a topic", "write kafka:TOPIC"]),
+    ({"events": "kafka:a,a"}, ["error[TRI613]: topic 'a' is named twice"]),
+    ({"events": "kafka:a,"}, ["error[TRI613]: the name of a topic is empty"]),
+    ({"events": "kafka:.."}, ["error[TRI613]: no topic is called '..'"]),
+    ({"events": f"kafka:{'a' * 250}"}, ["error[TRI613]: the name of a topic has 250 characters, and at most 249"]),
+    ({"events": "kafka:"}, ["error[TRI613]: nothing follows 'kafka:'", "write kafka:TOPIC"]),
+    ({"events": "KAFKA://host:9092/orders"}, ["error[TRI611]: 'kafka://' is not a place", "--kafka-bootstrap names"]),
+    ({"events": "pulsar:orders"}, ["error[TRI611]: 'pulsar:' is not a place that events", "give PATH, table:NAME"]),
     ({"events": "iceberg:lake.events"}, ["error[TRI611]: 'iceberg:' is not a place", "table:NAME"]),
-    ({"events": "table:events"}, ["error[TRI611]: a table is read with --stream only"]),
+    ({"events": "table:"}, ["error[TRI613]: nothing follows 'table:'"]),
+    ({"events": "table:a..b"}, ["error[TRI613]: 'a..b' is not a name of a table", "in backquotes"]),
+    ({"events": "table:my-events"}, ["error[TRI613]: 'my-events' is not a name of a table"]),
+    ({"events": "tabel:events"}, ["error[TRI611]: 'tabel:' is not a kind of place", "did you mean 'table:events'?"]),
+    ({"events": "delta:"}, ["error[TRI613]: nothing follows 'delta:'", "write delta:PATH"]),
+    ({"out": "delta:out"}, ["--out delta:out needs --checkpoint with a folder"]),
+    ({"out": "table:pairs"}, ["--out table:pairs needs --checkpoint with a folder"]),
+    ({"out": "table:pairs", "checkpoint": "done"}, ["error[TRI602]: the output directory holds an earlier run"]),
+    ({"out": "out", "checkpoint": "c"}, ["--checkpoint needs --stream, or an --out that is no folder"]),
+    ({"out": "table:pairs", "checkpoint": "c", "format": "jsonl"}, ["--format jsonl needs an --out that is a folder"]),
+    ({"out": "table:pairs", "checkpoint": "c", "partition-by": "none"}, ["--partition-by needs an --out that is a"]),
+    ({"events": "table:pairs", "out": "table:pairs", "checkpoint": "c"}, ["error[TRI602]: the next run would read"]),
+    ({"conf": "spark.x"}, ["--conf 'spark.x' is not K=V"]),
+    ({"decode": "value=text"}, ["--decode needs --environment"]),
+    ({"encoding": "nosuch"}, ["--encoding 'nosuch'"]),
     ({"events": "topic:orders"}, ["error[TRI611]: 'topic:' is not a kind of place that is known here"]),
-    ({"out": "kafka:orders"}, ["error[TRI611]: 'kafka:' is not a place"]),
+    ({"out": "kafka:or/ders"}, ["error[TRI613]: 'or/ders' is not a name of a topic"]),
     ({"out": "notes.md"}, ["error[TRI602]: the output is a file, not a directory"]),
     ({"out": "notes.md/out"}, ["error[TRI602]: the output directory cannot be made", "notes.md' is not a directory"]),
     ({"out": "closed/out/deep"}, ["error[TRI602]: the output directory cannot be written to", "closed'"]),
@@ -101,7 +120,10 @@ def test_what_is_refused_before_spark_starts(place: Path, options: dict[str, str
         {"events": "{a,events}.jsonl"},
         {"events": "s3a://bucket/events"},
         {"events": "linked"},
-        {"events": "kafka:topic"},
+        {"events": "./kafka:topic"},
+        {"events": "table:`my-lake`.events.of_today"},
+        {"events": "delta:s3a://bucket/events"},
+        {"out": "table:pairs", "checkpoint": "c", "format": "json"},
         {"out": "killed"},
         {"out": "empty/deep/er"},
         {"out": "s3a://bucket/out"},
@@ -124,7 +146,7 @@ def test_a_path_may_be_of_another_file_system_where_spark_is_configured(
     ("options", "says"),
     [
         ({"events": "nosuch"}, "error[TRI601]: no such file or directory"),
-        ({"events": "kafka:orders"}, "error[TRI611]"),
+        ({"events": "kafka:orders,"}, "error[TRI613]"),
         ({"out": "notes.md"}, "error[TRI602]: the output is a file"),
         ({"events": "empty", "checkpoint": "closed/c"}, "error[TRI602]: the output directory cannot be written to"),
         ({"events": "empty"}, ""),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tricel.cluster_triggers import ClusterChoice
-from tricel.compiler import Limits
+from tricel.compiler import CLOUD_EVENT, Environment, Limits
 from tricel.compiler.limits import DEFAULT
 from tricel.manifest_files import find
 from tricel.spark_backend.engines import DEFAULT_ENGINE
@@ -25,6 +25,7 @@ class FileOrigin:
     paths: Sequence[str]
     engine: str = DEFAULT_ENGINE
     limits: Limits = DEFAULT
+    environment: Environment = CLOUD_EVENT
     _looks: tuple[object, ...] | None = None
     _content: str = ""
 
@@ -46,7 +47,9 @@ class FileOrigin:
             self._looks = looks
             return None
         # A file that changes while it is read has another look the next time.
-        triggers, diagnostics = read_triggers(self.paths, engine=self.engine, limits=self.limits)
+        triggers, diagnostics = read_triggers(
+            self.paths, environment=self.environment, engine=self.engine, limits=self.limits
+        )
         loaded = Loaded(triggers, diagnostics + warning_of_none(triggers, diagnostics, self.paths))
         self._looks, self._content = looks, content
         return loaded
@@ -67,6 +70,7 @@ class ClusterOrigin:
     choice: ClusterChoice
     engine: str = DEFAULT_ENGINE
     limits: Limits = DEFAULT
+    environment: Environment = CLOUD_EVENT
     watch: TriggerWatch | None = None
     _version: int = 0
 
@@ -77,7 +81,7 @@ class ClusterOrigin:
             OSError: where the cluster cannot be asked, or could not be since the last call.
         """
         if self.watch is None:
-            self.watch = TriggerWatch(*self.choice.connect(), self.engine, self.limits)
+            self.watch = TriggerWatch(*self.choice.connect(), self.engine, self.limits, environment=self.environment)
             self.watch.start()
         now = None
         while now is None:

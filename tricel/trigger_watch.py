@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tricel.cluster_triggers import compile_objects
-from tricel.compiler import Diagnostic, Limits, duplicate_triggers, errors
+from tricel.compiler import CLOUD_EVENT, Diagnostic, Environment, Limits, duplicate_triggers, errors
 from tricel.compiler.diagnostics import in_order
 from tricel.compiler.limits import DEFAULT
 from tricel.spark_backend.engines import DEFAULT_ENGINE
@@ -63,6 +63,7 @@ class TriggerWatch:
     selection: Selection
     engine: str = DEFAULT_ENGINE
     limits: Limits = DEFAULT
+    environment: Environment = field(default=CLOUD_EVENT, kw_only=True)
     _known: dict[Key, _Known] = field(default_factory=dict)
     _applied: frozenset[Key] = frozenset()
     _now: Watched | None = None
@@ -126,7 +127,7 @@ class TriggerWatch:
         known = self._known.get(key)
         if known is not None and known.object == value:
             return known
-        compiled, found = compile_objects([value], engine=self.engine, limits=self.limits)
+        compiled, found = compile_objects([value], environment=self.environment, engine=self.engine, limits=self.limits)
         if compiled and not errors(found):
             return _Known(value, compiled[0], found)
         return _Known(value, known.compiled if known is not None else None, found)

@@ -201,8 +201,31 @@ EVENTS = {
     "TRI611": Code(
         "error",
         "no place for events",
-        "Events are read from files, by a path or a URI of a file system that Spark can reach, and with --stream also from "
-        "a table of the session's catalog. What is written goes into a directory.",
+        "A place is a path or a URI of a file system that Spark can reach, table:NAME for a table of the session's catalog, "
+        "kafka:TOPIC, or delta:PATH. A run reads places of one kind.",
+    ),
+    "TRI612": Code(
+        "error",
+        "no connector",
+        "Spark itself neither reads nor writes this kind of place, and the session has no connector that does, or one that "
+        "was made for another release of Spark and does not load.",
+    ),
+    "TRI613": Code(
+        "error",
+        "not a name",
+        "What follows table: or kafka: is empty, or is not a name of a table or of a topic. A topic of Kafka has at most 249 "
+        "of the signs a-z, A-Z, 0-9, '.', '_' and '-', and is not called '.' or '..'.",
+    ),
+    "TRI614": Code(
+        "error",
+        "table that cannot be added to",
+        "The table that deliveries go to has no column for one of theirs, or one of another type; or it holds a part of a "
+        "batch, and its format cannot remove rows. The batch is not counted.",
+    ),
+    "TRI615": Code(
+        "error",
+        "no condition",
+        "Spark does not take the SQL of --where: it cannot be parsed, or names a column that the source does not have.",
     ),
     "TRI624": Code(
         "error",

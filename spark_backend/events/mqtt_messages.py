@@ -8,7 +8,7 @@ message has one value, however it came:
 * `user_property` is an object or a list of keys and values, of which the last value of a key counts. Without it
   `pub_props` has it, as `User-Property` or `User-Property-Pairs`.
 * A number may be text. A time is a number of milliseconds, or RFC 3339.
-* `payload` is text, or bytes in a table. What is declared to be bytes is base64 where it is text. `payload_bytes` is the
+* `payload` is text, or bytes in a table. What is declared to be bytes, or of a schema, is base64 where it is text. `payload_bytes` is the
   base64 of a payload that is no text, and comes first. JSON that is no string is a payload that the rule has decoded: its
   bytes are not known.
 
@@ -66,10 +66,10 @@ def mqtt_messages(rows: DataFrame, environment: Environment = MQTT_MESSAGE) -> D
         LayoutError: for a column of a table whose type can hold no such thing.
     """
     if set(rows.columns) >= SPARK_COLUMNS:
-        return _messages(_of_records(rows), environment, ("record",))
+        return messages_of(_of_records(rows), environment, ("record",))
     if set(rows.columns) == set(LINES):
-        return _messages(parse_lines(rows), environment)
-    return _messages(_of_table(rows), environment)
+        return messages_of(parse_lines(rows), environment)
+    return messages_of(_of_table(rows), environment)
 
 
 def _of_records(rows: DataFrame) -> DataFrame:
@@ -113,7 +113,7 @@ def _fits_variant(type_: DataType) -> bool:
             return "interval" not in type_.typeName()
 
 
-def _messages(parsed: DataFrame, environment: Environment, kept: Sequence[str] = ()) -> DataFrame:
+def messages_of(parsed: DataFrame, environment: Environment, kept: Sequence[str] = ()) -> DataFrame:
     """Parsed texts (event, raw, file, members, fault) as the table of messages."""
     about = ("event", "raw", "file", "fault", *kept)
     given = parsed.selectExpr(*about, *(f"{_member('members', n)} AS {n}_v" for n in _MEMBERS))
@@ -128,6 +128,7 @@ def _messages(parsed: DataFrame, environment: Environment, kept: Sequence[str] =
         *about, "flags_m", "pub_props_m", *(f"{n}_v" for n in others), *(f"{sql} AS {n}_v" for n, sql in said.items())
     )
     form = environment.stored("payload").form
+    form = Form.BYTES if form is Form.TYPED else form  # of a schema, which reads bytes
     read = found.selectExpr(
         "*",
         *(f"{_text(f'{n}_v')} AS {n}" for n in _TEXTS),

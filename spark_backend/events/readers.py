@@ -79,8 +79,9 @@ def find_events(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     format: str = "auto",  # noqa: A002
     warn: Warn = warn_nobody,
+    reader: Reader | None = None,
 ) -> EventFiles:
-    """The files in `paths` as `read_events` takes them; none is opened.
+    """The files in `paths` as `read_events` takes them; none is opened. `reader` makes events of what is in them.
 
     Raises RunError (TRI601) for missing paths, nothing to read, tables mixed with JSON.
     """
@@ -90,7 +91,28 @@ def find_events(
     if found.tables and (found.lines or found.documents):
         help_ = "read them apart, such as '*.parquet' by itself"
         raise RunError("TRI601", "Parquet and JSON cannot be read together", found.tables[0], help_)
-    return EventFiles(spark, found)
+    return EventFiles(spark, found, reader=reader or CLOUD_EVENTS)
+
+
+def _same(events: DataFrame) -> DataFrame:
+    return events
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What is made of parsed texts and of tables: CloudEvents, or the events of another environment.
+
+    `of_texts` takes what `parse_lines` gives, `of_table` a table that has the columns `needs`; what both give is then
+    `decoded`, where a payload is of a schema.
+    """
+
+    of_texts: Callable[[DataFrame], DataFrame] = canonical
+    of_table: Callable[[DataFrame], DataFrame] = _same
+    needs: tuple[str, ...] = ("id", "source", "type")
+    decoded: Callable[[DataFrame], DataFrame] = _same
+
+
+CLOUD_EVENTS = Reader()
 
 
 @dataclass(frozen=True)
@@ -104,6 +126,7 @@ class EventFiles:
     spark: SparkSession
     found: Inputs
     apart: bool = False
+    reader: Reader = CLOUD_EVENTS
 
     def tables(self, *, verified: bool = False, reserved: Collection[str] = ()) -> tuple[DataFrame, ...]:
         """All that is in the files, as `complete` tables of events: one at least.
@@ -120,7 +143,11 @@ class EventFiles:
             texts.append(_lost_rows(self.spark, lost))
         if not tables and not texts:
             texts.append(parse_lines(_no_texts(self.spark)))
-        return (*(complete(t, reserved) for t in tables), *([_joined(texts)] if texts else ()))
+        read = self.reader
+        whole = [complete(read.of_table(t), reserved) for t in tables]
+        if texts:
+            whole.append(read.of_texts(reduce(DataFrame.unionByName, texts)))
+        return tuple(read.decoded(t) for t in whole)
 
     def parquet(
         self, *, verified: bool = False, reserved: Collection[str] = ()
@@ -129,7 +156,7 @@ class EventFiles:
         files = self.found.tables
 
         def takes(table: DataFrame) -> bool:
-            return not _missing(table) and not (self.apart and _unfit(table, reserved))
+            return not self._missing(table) and not (self.apart and _unfit(table, reserved))
 
         def read(sound: Sequence[str]) -> tuple[list[tuple[DataFrame, list[str]]], dict[str, Spellings]]:
             tables, unfit = _merged(self.spark, sound, takes)
@@ -146,7 +173,7 @@ class EventFiles:
         lost = {**dict.fromkeys(damaged, DAMAGED_TABLE), **dict.fromkeys(unfit, UNFIT_TABLE)}
         tables = []
         for table, names in groups:
-            missing = _missing(table)
+            missing = self._missing(table)
             if missing and not self.apart:
                 message = f"the table has no column {' and no '.join(repr(m) for m in missing)}"
                 help_ = "a table of events has columns named after the CloudEvents attributes"
@@ -162,6 +189,9 @@ class EventFiles:
             message = "a column of this table has another type than in those before it"
             raise RunError("TRI601", message, tables[1][1], f"read it apart from '{tables[0][1]}'")
         return [table for table, _ in tables], lost
+
+    def _missing(self, table: DataFrame) -> list[str]:
+        return [name for name in self.reader.needs if name not in table.columns]
 
 
 def complete(events: DataFrame, reserved: Collection[str] = ()) -> DataFrame:
@@ -188,10 +218,6 @@ def complete(events: DataFrame, reserved: Collection[str] = ()) -> DataFrame:
 def has_copy(events: DataFrame) -> bool:
     """Whether the column `event` of a `complete` table is the text of the other columns, and no column of its own."""
     return AS_TEXT in events.schema["event"].metadata
-
-
-def _missing(table: DataFrame) -> list[str]:
-    return [name for name in ("id", "source", "type") if name not in table.columns]
 
 
 def _unfit(table: DataFrame, reserved: Collection[str] = ()) -> str:

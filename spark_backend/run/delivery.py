@@ -24,11 +24,15 @@ from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as fn
 
 from ..compiled_filter import CompiledFilter
-from ..events.readers import complete, tells_of_damage
+from ..events.readers import tells_of_damage
+from ..events.tables import EventTables
 from ..failure import FilterError, RunError
 from ..fallback.jobs import UNKNOWN
 from ..fanout.join import DELIVERED, ERRORED, OUTCOME, TRIGGER
 from ..frames import release
+from ..places.files import move
+from ..places.model import PAIRS, QUARANTINE, Sink, Staged
+from ..places.rows import RECORD, is_record
 from ..storage.files import Directory, literal
 from ..storage.folders import Folders
 from .evaluation import Judge
@@ -37,24 +41,20 @@ from .progress import OnProgress, watched
 from .reports import ErrorCount, RunReport, TriggerCounts
 from .sink import PARTITIONS, SUBSCRIBER, PairFiles, left_out
 
-ERRORS, QUARANTINE, NAMES = "errors", "quarantine", "names.json"
+ERRORS, NAMES = "errors", "names.json"
 ON_ERROR = ("drop", "deliver", "fail")
-_PAIRS = "pairs"
 _REASON = "reason"
-_PUBLISHED = (
-    (f"{_PAIRS}/{OUTCOME}={DELIVERED}", DELIVERED),
-    (f"{_PAIRS}/{OUTCOME}={ERRORED}", ERRORS),
-    (QUARANTINE, QUARANTINE),
-)
+_KEPT = ((f"{PAIRS}/{OUTCOME}={ERRORED}", ERRORS), (QUARANTINE, QUARANTINE))
+"""What stays beside the account, wherever pairs are delivered to."""
 _EVIDENT, _UNTOLD = "evident", "untold"
 """The outcomes of pairs that erred until it is known why: what was written tells it, and only the event does."""
 _OBSERVES_ONCE = (4, 3)
 """The first release whose observations hold each row once whatever is done again."""
 _MANY = 64
 """With more triggers than this the pairs are shuffled by trigger, so that not every task writes a file for each."""
+_PLACE = frozenset({"topic", "partition", "offset"})
+"""The columns that name a record of Kafka."""
 _MARK = "tricel-on-error-fail"
-_ID = "to_json(array(id))"
-"""The SQL of the event's id as JSON: NULL, too, and what is no UTF-8."""
 
 
 class Filter(Protocol):
@@ -75,45 +75,6 @@ class Filter(Protocol):
     @property
     def destination(self) -> str:
         """The name of the subscriber, for what is written by subscriber."""
-
-
-class EventTables(Protocol):
-    """Events of one run or batch, in `complete` tables of different columns, that may be read again."""
-
-    def tables(self, *, verified: bool = False, reserved: Collection[str] = ()) -> Sequence[DataFrame]:
-        """The tables, one at least; `verified` leaves out what turns out to be damaged when it is read to its end.
-
-        `reserved` are columns that events cannot have beside those that no run takes: see `reserved`.
-        """
-
-
-@dataclass(frozen=True)
-class EventTable:
-    """One table, taken as it is."""
-
-    table: DataFrame
-
-    def tables(self, *, verified: bool = False, reserved: Collection[str] = ()) -> tuple[DataFrame, ...]:
-        """The table, `complete`.
-
-        Raises RunError (TRI601): see `complete`.
-        """
-        return (complete(self.table, reserved),)
-
-
-@dataclass
-class FoundOnce:
-    """Events whose tables are found once, however often they are asked for."""
-
-    events: EventTables
-    reserved: Collection[str] = ()
-    _found: Sequence[DataFrame] = ()
-
-    def tables(self, *, verified: bool = False, reserved: Collection[str] = ()) -> Sequence[DataFrame]:
-        """The tables."""
-        if verified or not self._found:
-            self._found = self.events.tables(verified=verified, reserved=(*self.reserved, *reserved))
-        return self._found
 
 
 T = TypeVar("T")
@@ -178,16 +139,14 @@ def write_names(target: Directory, folders: Folders) -> None:
         target.write(NAMES, folders.index(target.read(NAMES)))
 
 
-def publish(target: Directory, staging: str, within: str = "") -> None:
-    """Moves what was staged in one directory of `target` to `delivered`, `errors` and `quarantine`, each by one step.
+def publish(sink: Sink, staged: Staged, *, again: bool = False) -> None:
+    """Delivers what was staged, and moves the rest to `errors` and `quarantine` beside the account, each by one step.
 
-    With `within` it becomes a directory of that name in each of them. What was moved before is left as it is.
+    What was moved before is left as it is; `again` is that of `Sink.publish`.
     """
-    for staged, name in _PUBLISHED:
-        if target.has(f"{staging}/{staged}"):
-            if within:
-                target.create(name)
-            target.move(f"{staging}/{staged}", f"{name}/{within}" if within else name)
+    sink.publish(staged, again=again)
+    for name, to in _KEPT:
+        move(staged, name, to)
 
 
 GUARD_IT = "guard the filter with has(...), or choose drop instead of fail, for the run or the trigger"
@@ -233,7 +192,7 @@ def counted_report(
 class Delivery:
     """Where and how what becomes of events is staged: `path` is a directory that does not exist yet.
 
-    `with_event` is that of `pipeline.run`.
+    `with_event` is that of `pipeline.run`. `with_record` keeps the column `record` of events that were records.
     """
 
     spark: SparkSession
@@ -243,6 +202,7 @@ class Delivery:
     partition: str = "trigger"
     with_event: bool = False
     progress: OnProgress | None = None
+    with_record: bool = False
 
     def stage(self, judge: Judge[Filter], events: EventTables) -> RunReport:
         """Writes what becomes of `events` by the judge's filters, and counts it.
@@ -255,7 +215,7 @@ class Delivery:
     def _staged(self, judge: Judge[Filter], tables: Sequence[DataFrame]) -> RunReport:
         read = {"read": 0, "malformed": 0}
         bad = []
-        for table in tables:
+        for table in tables if self.with_record else map(_without_record, tables):
             found = self._judged(judge, table)
             read = {name: n + found[name] for name, n in read.items()}
             if found["malformed"]:
@@ -304,17 +264,17 @@ class Delivery:
     def _pairs(self, judge: Judge[Filter], judged: DataFrame, evidence: ErrorContext) -> DataFrame:
         """The pairs as they are first written: those that erred have for `error` what it is to be explained by."""
         errored = fn.col(OUTCOME) == ERRORED
-        outcome = fn.when(errored, self._on_error(judge, evidence)).otherwise(fn.col(OUTCOME))
+        outcome = fn.when(errored, self._on_error(judge, judged, evidence)).otherwise(fn.col(OUTCOME))
         said = {ERROR: fn.when(errored, evidence.text), SUBEXPRESSION: fn.lit(None).cast("string")}
         return self._addressed(judge, judged.withColumns({**said, OUTCOME: outcome}))
 
-    def _on_error(self, judge: Judge[Filter], evidence: ErrorContext) -> Column:
+    def _on_error(self, judge: Judge[Filter], judged: DataFrame, evidence: ErrorContext) -> Column:
         """The outcome of a pair that erred; it fails the query where the trigger asks for that."""
         outcome = fn.when(evidence.lacks, _UNTOLD).otherwise(_EVIDENT)
         fail = asking(judge.triggers, self.on_error, "fail")
         if not fail:
             return outcome
-        which = fn.to_json(fn.array(TRIGGER, fn.expr(_ID)))
+        which = fn.to_json(fn.array(TRIGGER, identity(judged.columns)))
         refused = fn.raise_error(fn.concat(fn.lit(f"{_MARK}:"), which)).cast("string")
         return fn.when(fn.col(TRIGGER).isin(list(fail)), refused).otherwise(outcome)
 
@@ -338,18 +298,37 @@ class Delivery:
 
     def _files(self, judge: Judge[Filter]) -> PairFiles:
         folders = folders_of(judge.triggers, self.partition)
-        return PairFiles(self.spark, f"{self.path}/{_PAIRS}", self.format, self.partition, folders)
+        return PairFiles(self.spark, f"{self.path}/{PAIRS}", self.format, self.partition, folders)
+
+
+def identity(columns: Collection[str]) -> Column:
+    """What names an event, as JSON: its id; of a record of Kafka its place; of another event a hash of its text.
+
+    As JSON there is NULL, too, and what is no UTF-8.
+    """
+    if "id" in columns:
+        name = fn.col("id")
+    elif set(columns) >= _PLACE:
+        name = fn.concat_ws("/", *(fn.col(c).cast("string") for c in ("topic", "partition", "offset")))
+    else:
+        name = fn.sha2("event", 256)
+    return fn.to_json(fn.array(name))
+
+
+def _without_record(events: DataFrame) -> DataFrame:
+    """The events without the records that they came in."""
+    return events.drop(RECORD) if is_record(events) else events
 
 
 def _raised(e: BaseException) -> tuple[str, str] | None:
-    """The trigger and the event's `_ID` of an error that failed a query; None where it failed for another reason."""
+    """The trigger and the event's `identity` of an error that failed a query; None where it failed for another reason."""
     _, found, rest = str(e).partition(f"{_MARK}:")
     return tuple(json.JSONDecoder().raw_decode(rest)[0]) if found else None
 
 
 def _filter_error(judge: Judge[Filter], events: DataFrame, trigger: str, id_: str) -> FilterError:
     """What is said of an error that failed the query over `events`."""
-    pairs = judge.pairs(events.where(fn.col("malformed").isNull() & (fn.expr(_ID) == id_)))
+    pairs = judge.pairs(events.where(fn.col("malformed").isNull() & (identity(events.columns) == id_)))
     errored = pairs.where((fn.col(TRIGGER) == trigger) & (fn.col(OUTCOME) == ERRORED))
     found = judge.explained(errored, fn.lit(True)).select(ERROR, SUBEXPRESSION).first()
     error, subexpression = found or (UNKNOWN.text, UNKNOWN.subexpression)
@@ -371,8 +350,9 @@ def _quarantine(
     """
     lines = format == "jsonl"
     for table in tables:
+        record = [RECORD] if is_record(table) else []
         bad = table.where("malformed IS NOT NULL").select(
-            fn.col("malformed").alias(_REASON), fn.col("event").alias("text"), "raw", "file"
+            fn.col("malformed").alias(_REASON), fn.col("event").alias("text"), "raw", "file", *record
         )
         if lines:
             raw = fn.col("raw").alias("raw_base64")  # so does to_json write bytes
@@ -380,7 +360,7 @@ def _quarantine(
             bad.select(told.alias("value")).write.mode("append").text(path)
         else:
             bad.write.mode("append").parquet(path)
-    written = spark.read.text(literal(path)) if lines else spark.read.parquet(literal(path))
+    written = spark.read.text(literal(path)) if lines else spark.read.schema(f"{_REASON} STRING").parquet(literal(path))
     if lines:
         written = written.select(fn.from_json("value", f"{_REASON} STRING", ANY_JSON)[_REASON].alias(_REASON))
     counted = written.groupBy(_REASON).count().orderBy(_REASON).collect()

@@ -19,26 +19,27 @@ the same directory begins anew, so that nothing is lost and nothing is there twi
 
 from __future__ import annotations
 
+import json
+import uuid
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
+from ..events.tables import EventTable, EventTables, FoundOnce
 from ..failure import FilterError, RunError, Warn, warn_user
 from ..fanout.join import DELIVERED, ERRORED, OUTCOME, TRIGGER
 from ..frames import is_classic
+from ..places.files import Folder
+from ..places.model import QUARANTINE, Addressed, BatchName, Sink, Staged
 from ..storage.files import Directory, check_own, in_use
 from .delivery import (
     ERRORS,
     GUARD_IT,
     NAMES,
     ON_ERROR,
-    QUARANTINE,
     Delivery,
-    EventTable,
-    EventTables,
     Filter,
-    FoundOnce,
     asking,
     check_names,
     counted_report,
@@ -50,7 +51,7 @@ from .delivery import (
 )
 from .evaluation import Judge
 from .progress import OnProgress, watched
-from .reports import ErrorCount, RunReport, TriggerCounts
+from .reports import ErrorCount, RunReport, TriggerCounts, run_report
 from .sink import FORMATS, PARTITIONS, check_with_event, reserved
 
 __all__ = ["ErrorCount", "Filter", "RunReport", "TriggerCounts", "dry_run", "refuse_errors", "run"]
@@ -60,6 +61,8 @@ OURS = (DELIVERED, ERRORS, QUARANTINE, STAGING, REPORT, NAMES)
 """What a run may leave in its directory."""
 _TOLD = 10
 """Most triggers that a diagnostic names."""
+_READY = f"{STAGING}/ready.json"
+"""Is there while pairs are delivered to a sink that is no folder: what is staged will be delivered as it is."""
 IN_USE = "the output directory is in use"
 
 
@@ -77,8 +80,13 @@ def run(
     progress: OnProgress | None = None,
     told: Callable[[RunReport], str] = RunReport.to_json,
     warn: Warn = warn_user,
+    sink: Sink | None = None,
 ) -> RunReport:
     """Runs every trigger's filter over `events` once and writes what passes under `out`.
+
+    With a `sink` that is no folder what passes goes there, and `out` has the rest and the account; `format`, `partition` and
+    `with_event` say nothing then. A run that was ended while it delivered to such a sink is finished by the next one
+    into the same folder, which does nothing else, and gives the report of the first.
 
     `events` is what `find_events` or `read_events` gives, or any table of events; without the columns `malformed` and `event` none is
     malformed, and JSON Lines hold the row. Format "parquet" keeps `data` as JSON text and bytes as base64 in
@@ -102,13 +110,22 @@ def run(
         help_ = "run it where the Spark driver is, through spark-submit or with --master; or only count, with --dry-run"
         raise RunError("TRI606", "a run that writes does not run on Spark Connect", "run", help_)
     check_names(triggers)
+    to = sink or Folder(out)
+    if not to.folder:
+        format, partition, with_event = "parquet", "none", False  # noqa: A001
+        to.check(spark)
+        done = _finished(Directory(spark, out), to)
+        if done is not None:
+            return done
     found = FoundOnce(_tables(events), reserved(format, partition))
     found.tables()  # what cannot be read at all ends the run before an earlier one is removed
     target = Directory(spark, out)
     with target.held():
         _prepare(target, overwrite)
-        delivery = Delivery(spark, f"{target.path}/{STAGING}", format, on_error, partition, with_event, progress)
-        return _written(target, delivery, Judge(triggers, warn), found, told)
+        delivery = Delivery(
+            spark, f"{target.path}/{STAGING}", format, on_error, partition, with_event, progress, to.with_record
+        )
+        return _written(target, delivery, Judge(triggers, warn), found, told, to)
 
 
 def _written(
@@ -117,18 +134,45 @@ def _written(
     judge: Judge[Filter],
     events: EventTables,
     told: Callable[[RunReport], str],
+    sink: Sink,
 ) -> RunReport:
-    """Writes what becomes of the events, and the report last; clears up where it cannot."""
+    """Writes what becomes of the events, and the report last; clears up where it cannot, until it is to be delivered to a
+    sink that takes nothing back."""
+    ready = False
     try:
         report = delivery.stage(judge, events)
-        publish(target, STAGING)
+        staged = Staged(delivery.spark, target, STAGING, judge.triggers, BatchName(uuid.uuid4().hex, 0))
+        if not sink.folder:
+            sink.prepare(staged)
+            addressed = [{"id": t.id, "to": t.destination} for t in judge.triggers]
+            value = {"run": staged.batch.writer, "triggers": addressed, "report": told(report)}
+            target.create(STAGING)
+            target.write(_READY, json.dumps(value, ensure_ascii=False))
+            ready = True
+        publish(sink, staged)
         write_names(target, folders_of(judge.triggers, delivery.partition))
         target.write(REPORT, told(report))
         target.delete(STAGING)
     except BaseException:
-        _clean(target)
+        if not ready:
+            _clean(target)
         raise
     return report
+
+
+def _finished(target: Directory, sink: Sink) -> RunReport | None:
+    """Delivers what a run that was ended has left to deliver, and gives its report; None where there is no such run."""
+    text = target.read(_READY) if target.names() is not None else None
+    if text is None:
+        return None
+    with target.held():
+        value = json.loads(text)
+        triggers = [Addressed(row["id"], row["to"]) for row in value["triggers"]]
+        staged = Staged(target.spark, target, STAGING, triggers, BatchName(value["run"], 0))
+        publish(sink, staged, again=True)
+        target.write(REPORT, value["report"])
+        target.delete(STAGING)
+    return run_report(json.loads(value["report"]))
 
 
 def dry_run(

@@ -11,12 +11,13 @@ import subprocess
 import sys
 import tempfile
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..failure import RunError
+from ..places.connectors import Connector, with_connectors
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,17 +79,23 @@ def java_version(environment: Mapping[str, str] = os.environ) -> int:
 
 
 def start_session(
-    master: str | None = None, conf: Mapping[str, str] | None = None, *, brief: bool = False
+    master: str | None = None,
+    conf: Mapping[str, str] | None = None,
+    *,
+    brief: bool = False,
+    connectors: Sequence[Connector] = (),
+    tell: Callable[[str], None] = lambda text: None,
 ) -> SparkSession:
     """A Spark session for a command: the one there is, that of `spark-submit` or SPARK_REMOTE, or a new one on `master`.
 
     A new one is local, quiet, without a user interface and bounded in memory; `conf` overrides each of `DEFAULTS`. With
-    `brief` it is for little work, which it is done with sooner. Of the others only `conf` is set. Which Python the workers
+    `brief` it is for little work, which it is done with sooner. What a new one needs of `connectors` is had from Maven, unless
+    `conf` brings it; `tell` is told of one that was made for another release of Spark. Of the others only `conf` is set. Which Python the workers
     run is said in `worker`: executors of a cluster that `spark-submit` chose may not have this one at its path.
 
     Raises:
         RunError: TRI604 when no usable Java is found, before a JVM starts; TRI606 when Spark does not start, or its
-            master or server cannot be had.
+            master or server cannot be had; TRI612 where there is no connector for this release of Spark.
     """
     _quiet_bridge()
     given = "PYSPARK_GATEWAY_PORT" in os.environ or bool(os.environ.get("SPARK_REMOTE"))
@@ -96,7 +103,10 @@ def start_session(
         java_version()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FutureWarning)
-        return _started(master, dict(conf or {}), given, brief=brief)
+        settings = dict(conf or {})
+        if not given:
+            settings = with_connectors(settings, connectors, tell)
+        return _started(master, settings, given, brief=brief)
 
 
 def _started(master: str | None, settings: dict[str, str], given: bool, *, brief: bool) -> SparkSession:

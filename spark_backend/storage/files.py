@@ -266,6 +266,7 @@ class Directory:
     def __init__(self, spark: SparkSession, path: str) -> None:
         jvm: Any = spark._jvm
         context: Any = spark._jsc
+        self.spark = spark
         self.path = path.rstrip("/") or "/"
         self._jvm = jvm
         self._path = jvm.org.apache.hadoop.fs.Path(self.path)

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from tricel.spark_backend.failure import RunError
-from tricel.spark_backend.run.streaming.sources import Files
+from tricel.spark_backend.places.files import Files
 from tricel.spark_backend.storage import files
 from tricel.spark_backend.storage.files import find_inputs, is_little, sort_inputs
 

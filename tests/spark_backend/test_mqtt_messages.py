@@ -8,6 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,14 +19,20 @@ from judged import outcomes, own, unlowered
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from spark_settings import set_to
-from tricel.compiler import mqtt_message
+from tricel.compiler import MQTT_MESSAGE, mqtt_message
 from tricel.compiler.environments.model import Form
 from tricel.compiler.values.cel import Timestamp
 from tricel.compiler.values.json_values import plain, read_json
 from tricel.spark_backend.events.mqtt_messages import mqtt_messages
+from tricel.spark_backend.failure import warn_nobody
+from tricel.spark_backend.payload_schemas import PayloadSchema, with_schema
+from tricel.spark_backend.places.kinds import source_of
+from tricel.spark_backend.places.options import PlaceOptions
+from tricel.spark_backend.run.pipeline import run
 from tricel.spark_backend.sql.layout import LayoutError
 
 from tricel import compile_filter
+from tricel.triggers import read_triggers
 
 pytestmark = pytest.mark.spark
 
@@ -390,3 +397,56 @@ def test_a_table_of_other_types(spark: SparkSession) -> None:
 def test_a_column_that_no_message_can_have(spark: SparkSession) -> None:
     with pytest.raises(LayoutError, match=r"column 'client_attrs' is map<int,string>"):
         mqtt_messages(spark.createDataFrame([], "topic STRING, client_attrs MAP<INT, STRING>"))
+
+
+ORDER = {"type": "record", "name": "Reading", "fields": [{"name": "t", "type": "double"}, {"name": "n", "type": "int"}]}
+
+
+def test_a_run_over_a_capture_of_emqx(spark: SparkSession, tmp_path: Path) -> None:
+    """Lines of JSON and a Parquet table by filters in files, with nothing left out of the counts."""
+    filters, events = tmp_path / "filters", tmp_path / "events"
+    filters.mkdir()
+    events.mkdir()
+    (filters / "hot.cel").write_text('topic.startsWith("t/") && payload.t > 21.0')
+    (filters / "retained.cel").write_text("retain && username == 'u'")
+    lines = [m.line(Form.JSON) for m in MESSAGES] + ["{}", "[]"]
+    (events / "capture.jsonl").write_text("\n".join(lines))
+    table = table_rows(spark, [m.row() for m in MESSAGES]).drop("file")
+    counts = {}
+    for name, given_ in (("lines", str(events)), ("table", str(tmp_path / "emqx"))):
+        if name == "table":
+            table.write.parquet(given_)
+        triggers, wrong = read_triggers([filters], environment=MQTT_MESSAGE)
+        assert () == wrong
+        source_ = source_of([given_], PlaceOptions(environment=MQTT_MESSAGE))
+        report = run(spark, triggers, source_.batch(spark, warn_nobody), str(tmp_path / name))
+        assert report.read == report.malformed + report.evaluated
+        counts[name] = (report.malformed, [(t.trigger, t.delivered, t.filtered, t.errored) for t in report.triggers])
+    assert (2, 0) == (counts["lines"][0], counts["table"][0])
+    assert counts["lines"][1] == counts["table"][1]
+    retained = {t: d for t, d, _, _ in counts["lines"][1]}["retained"]
+    assert retained == sum(m.username == "u" and bool(m.flags) and m.flags["retain"] for m in MESSAGES)
+    quarantine = spark.read.parquet(str(tmp_path / "lines" / "quarantine")).collect()
+    assert {("'topic' is missing", "{}"), ("not a JSON object", "[]")} == {(r["reason"], r["text"]) for r in quarantine}
+
+
+@pytest.mark.skipif(not hasattr(F, "arrow_udf"), reason="Spark before 4.1 has no Arrow functions")
+def test_a_run_over_payloads_of_a_schema(spark: SparkSession, tmp_path: Path) -> None:
+    """Payloads in Avro, as base64 in lines: what is none of the schema is in the quarantine, with its bytes."""
+    (tmp_path / "hot.cel").write_text("payload.t > 21.0 && payload.n + 1 == 8")
+    good = b"\x00\x00\x00\x00\x00\x80\x35\x40\x0e"
+    lines = [json.dumps({"topic": "t", "payload": base64.b64encode(p).decode()}) for p in (good, good + b"x", b"")]
+    (tmp_path / "capture.jsonl").write_text("\n".join(lines))
+    schema = PayloadSchema("avro", json.dumps(ORDER).encode())
+    environment = with_schema(MQTT_MESSAGE, "payload", schema)
+    triggers, _ = read_triggers([tmp_path / "hot.cel"], environment=environment)
+    options = PlaceOptions(environment=environment, schemas=(("payload", schema),))
+    events = source_of([str(tmp_path / "capture.jsonl")], options).batch(spark, warn_nobody)
+    report = run(spark, triggers, events, str(tmp_path / "out"))
+    (counted,) = report.triggers
+    assert (3, 2, 1) == (report.read, report.malformed, counted.delivered)
+    quarantine = spark.read.parquet(str(tmp_path / "out" / "quarantine")).collect()
+    assert {
+        ("'payload' is not of its schema: bytes follow the value", good + b"x"),
+        ("'payload' is not of its schema: it ends too early", b""),
+    } == {(r["reason"], bytes(r["raw"])) for r in quarantine}

@@ -25,6 +25,11 @@ from tricel.compiler.environments.known import from_description
 from tricel.compiler.values.malformed import CORRUPT, DAMAGED_TABLE, NO_EVENTS
 from tricel.spark_backend.events.readers import read_events
 from tricel.spark_backend.failure import RunError, warn_nobody
+from tricel.spark_backend.places.files import Files
+from tricel.spark_backend.places.kinds import source_of
+from tricel.spark_backend.places.model import EventSource
+from tricel.spark_backend.places.options import PlaceOptions, Rate
+from tricel.spark_backend.places.tables import Table
 from tricel.spark_backend.run.delivery import Delivery
 from tricel.spark_backend.run.pipeline import run
 from tricel.spark_backend.run.reports import (
@@ -42,7 +47,6 @@ from tricel.spark_backend.run.streaming.metrics import Metrics
 from tricel.spark_backend.run.streaming.observers import BatchDone, several
 from tricel.spark_backend.run.streaming.origins import Loaded
 from tricel.spark_backend.run.streaming.sets import SetTrigger, TriggerSet, restored, set_of
-from tricel.spark_backend.run.streaming.sources import EventSource, Files, Rate, Table, source_of
 from tricel.spark_backend.run.streaming.stream import Options, _Live, run_stream
 from tricel.spark_backend.sql.layout import LayoutError
 from tricel.spark_backend.storage.files import Directory
@@ -544,7 +548,7 @@ def test_a_table_of_records(place: Place) -> None:
     spark.sql("DROP TABLE IF EXISTS streamed_records")
     spark.sql(f"CREATE TABLE streamed_records ({schema}) USING parquet LOCATION '{place.root / 'table'}'")
     try:
-        frame, source = spark.createDataFrame(rows, schema), Table("streamed_records", environment=KAFKA_RECORD)
+        frame, source = spark.createDataFrame(rows, schema), Table("streamed_records", PlaceOptions(KAFKA_RECORD))
         frame.write.insertInto("streamed_records")
         first = place.stream(triggers, source=source)
         expected = [("big", 3, 1, 0, 2), ("gone", 3, 1, 1, 1), ("last", 3, 1, 0, 2)]
@@ -1097,6 +1101,7 @@ def test_accounts_add_up() -> None:
 
 
 def test_sources_by_name() -> None:
-    assert Table("a.b", Rate(3)) == source_of("table:a.b", Rate(3))
-    assert Files("a/b") == source_of("a/b", Rate())
+    options = PlaceOptions(rate=Rate(3))
+    assert Table("a.b", options) == source_of(["table:a.b"], options)
+    assert Files("a/b", Rate(3)) == source_of(["a/b"], options)
     assert ("table:a.b", "s3://x/y") == (Table("a.b").name, Files("s3://x/y").name)

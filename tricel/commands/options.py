@@ -107,6 +107,12 @@ def chosen_environment(name: str, decodings: tuple[str, ...], *, bytes_read: boo
     return environment
 
 
+def chosen_schemas(decodings: tuple[str, ...]) -> tuple[tuple[str, PayloadSchema], ...]:
+    """The schemas that are declared, by root."""
+    found = ((root, schema_of(form)) for root, _, form in (text.partition("=") for text in decodings))
+    return tuple((root, schema) for root, schema in found if schema is not None)
+
+
 def schema_of(form: str) -> PayloadSchema | None:
     """The schema that a form names, from its file; None for a form that is none. What is wrong with it ends the process."""
     try:

@@ -20,11 +20,13 @@ from ..exits import EXIT_FAILURE, EXIT_FINDINGS, failed, guarded, print_diagnost
 from ..extras import needs
 from ..triggers import STDIN, CompiledTrigger, read_triggers, warning_of_none
 from .options import engine_option, limit_option, repeatable
-from .stream import StreamChoice, origin_of, run_stream_command
+from .places import chosen_places, is_other, place_options, settings
+from .stream import StreamChoice, account_of, origin_of, run_stream_command
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tricel.spark_backend.places.options import PlaceOptions
     from tricel.spark_backend.run.reports import RunReport
 
 
@@ -38,6 +40,7 @@ class RunChoice:
     out: str | None
     dry_run: bool
     format: str
+    format_given: str
     as_json: bool
     partition_by: str
     with_event: bool
@@ -47,6 +50,8 @@ class RunChoice:
     engine: str
     limits: Limits
     stream: StreamChoice
+    places: PlaceOptions
+    conf: Mapping[str, str]
     account: Account
 
     @staticmethod
@@ -56,6 +61,7 @@ class RunChoice:
         return RunChoice(
             cluster=chosen({**options, "triggers": CLUSTER if triggers == (CLUSTER,) else None}),
             format="jsonl" if format_ == "json" else format_,
+            format_given=format_,
             as_json=(options["report"] or format_) == "json",
             stream=StreamChoice(
                 options["checkpoint"],
@@ -66,6 +72,8 @@ class RunChoice:
                 options["metrics_host"],
                 options["metrics_port"],
             ),
+            places=chosen_places(options),
+            conf=settings("--conf", options["conf"]),
             account=Account(triggers, options["events"]),
             **{name: options[name] for name in _AS_GIVEN},
         )
@@ -78,29 +86,35 @@ class RunChoice:
             raise click.UsageError(f"the path after --{'out' if self.out == '' else 'events'} is empty")
         if self.with_event and self.format != "parquet":
             raise click.UsageError("--with-event needs --format parquet: JSON Lines hold the event as it came")
+        if self.out is not None and is_other(self.out):
+            if self.format_given == "jsonl":
+                raise click.UsageError("--format jsonl needs an --out that is a folder")
+            _without("an --out that is a folder", "partition_by", "with_event")
         if self.with_event and self.dry_run:
             raise click.UsageError("--with-event needs --out: a dry run writes nothing")
 
     def check_batch(self) -> None:
         """Refuses what only a stream takes."""
         given = {
-            "checkpoint": self.stream.checkpoint,
+            "max-records-per-batch": self.places.rate.records,
             "available-now": self.stream.available_now,
             "max-files-per-batch": self.stream.files,
             "max-bytes-per-batch": self.stream.bytes,
             "metrics-port": self.stream.metrics_port is not None,
         }
+        if self.stream.checkpoint and (self.out is None or not is_other(self.out)):
+            raise click.UsageError("--checkpoint needs --stream, or an --out that is no folder")
         for name, value in given.items():
             if value:
                 raise click.UsageError(f"--{name} needs --stream")
         _without("--stream", "interval", "metrics_host")
         if (self.out is None) != self.dry_run:
-            raise click.UsageError("give either --out with a folder or --dry-run")
+            raise click.UsageError("give either --out with a place or --dry-run")
 
     def check_stream(self) -> str:
         """Refuses what a stream does not take; gives the folder that it writes to."""
         if self.out is None or self.dry_run:
-            raise click.UsageError("--stream needs --out with a folder, and has no --dry-run")
+            raise click.UsageError("--stream needs --out, and has no --dry-run")
         if len(self.events) != 1:
             raise click.UsageError("--stream takes events from one place")
         if STDIN in self.triggers:
@@ -138,10 +152,14 @@ def _without(missing: str, *options: str) -> None:
     "--events",
     "events",
     required=True,
-    metavar="PATH",
-    help="Events: file, folder or glob. With --stream one folder, glob, or table:NAME",
+    metavar="PLACE",
+    help="Events: a file, folder or glob, table:NAME, kafka:TOPIC or delta:PATH; with --stream one",
 )
-@click.option("--out", metavar="PATH", help="Folder for deliveries, errors, quarantine and report.json.")
+@click.option(
+    "--out",
+    metavar="PLACE",
+    help="Folder for deliveries, errors, quarantine and report.json; or table:NAME, kafka:TOPIC or delta:PATH for deliveries.",
+)
 @click.option("--dry-run", is_flag=True, help="Count, and write nothing; status 2 where errors would end a run.")
 @click.option(
     "--format",
@@ -178,7 +196,11 @@ def _without(missing: str, *options: str) -> None:
 @click.option("--overwrite", is_flag=True, help="Replace what is in the output folder.")
 @click.option("--master", metavar="URL", help="Spark master; local[*] when none is set.")
 @click.option("--stream", is_flag=True, help="Go on with events that arrive, in batches, until SIGTERM or SIGINT.")
-@click.option("--checkpoint", metavar="PATH", help="With --stream: where it keeps its place; default: OUT/_checkpoint.")
+@click.option(
+    "--checkpoint",
+    metavar="PATH",
+    help="With --stream: where it keeps its place; default: OUT/_checkpoint. With an --out that is no folder: the folder of the account.",
+)
 @click.option("--available-now", is_flag=True, help="With --stream: end when what is there now is done.")
 @click.option(
     "--max-files-per-batch", type=click.IntRange(1), metavar="N", help="With --stream: files in a batch; default: 1000."
@@ -198,6 +220,7 @@ def _without(missing: str, *options: str) -> None:
     help="With --stream: serve metrics for Prometheus; 0 takes a free port.",
 )
 @click.option("--metrics-host", default="0.0.0.0", show_default=True, help="The address to serve them on.")
+@place_options
 @selection_options
 @engine_option
 @limit_option
@@ -232,8 +255,12 @@ def run(**options: Any) -> None:
     """
     streaming = options.pop("stream")
     choice = RunChoice.of(options)
-    choice.check()
-    guarded(lambda: _stream(choice)) if streaming else guarded(lambda: _batch(choice))
+
+    def run_it() -> int:
+        choice.check()
+        return _stream(choice) if streaming else _batch(choice)
+
+    guarded(run_it)
 
 
 def _stream(choice: RunChoice) -> int:
@@ -245,16 +272,18 @@ def _stream(choice: RunChoice) -> int:
         print_diagnostics(diagnostics, "text", err=True)
 
     done = run_stream_command(
-        origin_of(choice.triggers, choice.cluster, choice.engine, choice.limits),
+        origin_of(choice.triggers, choice.cluster, choice.engine, choice.limits, choice.places.environment),
         choice.events[0],
         out,
         choice.stream,
+        choice.places,
         format=choice.format,
         partition=choice.partition_by,
         with_event=choice.with_event,
         on_error=choice.on_error,
         overwrite=choice.overwrite,
         master=choice.master,
+        conf=choice.conf,
         tell=tell,
         account=choice.account if choice.as_json else None,
     )
@@ -269,6 +298,7 @@ def _batch(choice: RunChoice) -> int:
         return status
     choice.account.filters = compiled
     from tricel.spark_backend.failure import RunError
+    from tricel.spark_backend.places.kinds import connectors_of
     from tricel.spark_backend.run import pipeline
     from tricel.spark_backend.run.session import start_session
     from tricel.spark_backend.spark_errors import SPARK_FAILURES, run_ended
@@ -278,7 +308,14 @@ def _batch(choice: RunChoice) -> int:
     from ..console import print_report
 
     _look_at_places(choice)
-    spark = start_session(choice.master, brief=is_little(choice.events))
+    needed = connectors_of([*choice.events, *([choice.out] if choice.out else [])])
+    spark = start_session(
+        choice.master,
+        choice.conf,
+        brief=not needed and is_little(choice.events),
+        connectors=needed,
+        tell=lambda text: click.echo(text, err=True),
+    )
     try:
         report = _evaluated(spark, choice, compiled)
     except CompileError as e:  # filters that do not fit a table's columns
@@ -305,31 +342,39 @@ def _batch(choice: RunChoice) -> int:
 
 def _triggers(choice: RunChoice) -> tuple[tuple[CompiledTrigger, ...], tuple[Diagnostic, ...]]:
     if choice.cluster is not None:
-        return read_cluster_triggers(choice.cluster, engine=choice.engine, limits=choice.limits)
-    compiled, diagnostics = read_triggers(choice.triggers, engine=choice.engine, limits=choice.limits)
+        return read_cluster_triggers(
+            choice.cluster, environment=choice.places.environment, engine=choice.engine, limits=choice.limits
+        )
+    compiled, diagnostics = read_triggers(
+        choice.triggers, environment=choice.places.environment, engine=choice.engine, limits=choice.limits
+    )
     return compiled, diagnostics + warning_of_none(compiled, diagnostics, choice.triggers)
 
 
 def _look_at_places(choice: RunChoice) -> None:
     """Looks at where events come from and where the run writes, as far as that can be told without Spark."""
     from tricel.spark_backend.failure import RunError
+    from tricel.spark_backend.places.kinds import check_sink, check_source, sink_of, source_of
+    from tricel.spark_backend.places.paths import check_output, names_in
     from tricel.spark_backend.run import pipeline
-    from tricel.spark_backend.run.streaming.sources import Files
-    from tricel.spark_backend.storage.places import check_events, check_output, names_in
 
-    check_events(choice.events)
-    out = choice.out
-    if out is not None:
-        if any(Files(path).holds(out) for path in choice.events):
-            help_ = "choose one outside of the events, or of a name that begins with '_'"
-            raise RunError("TRI602", "the next run would read what this one writes", out, help_)
-        check_output(out)
-        pipeline.check_unused(names_in(out) or (), out, overwrite=choice.overwrite)
+    check_source(choice.events, choice.places)
+    if choice.out is None:
+        return
+    check_sink(choice.out, choice.places)
+    sink = sink_of(choice.out, choice.places)
+    out = account_of(sink, choice.stream.checkpoint)
+    sources = [source_of([place], choice.places) for place in choice.events]
+    if any(source.holds(out) or source.name == sink.name for source in sources):
+        help_ = "choose one outside of the events, or of a name that begins with '_'"
+        raise RunError("TRI602", "the next run would read what this one writes", choice.out, help_)
+    check_output(out)
+    pipeline.check_unused(names_in(out) or (), out, overwrite=choice.overwrite)
 
 
 def _evaluated(spark: SparkSession, choice: RunChoice, compiled: tuple[CompiledTrigger, ...]) -> RunReport:
     """The run itself, with its progress on the terminal."""
-    from tricel.spark_backend.events.readers import find_events
+    from tricel.spark_backend.places.kinds import sink_of, source_of
     from tricel.spark_backend.run import pipeline
 
     from ..console import progress_bar
@@ -338,14 +383,15 @@ def _evaluated(spark: SparkSession, choice: RunChoice, compiled: tuple[CompiledT
         print_diagnostics((d,), "text", err=True)
 
     with progress_bar() as progress:
-        read = find_events(spark, list(choice.events), warn=warn)
+        read = source_of(choice.events, choice.places).batch(spark, warn)
         if choice.out is None:
             return pipeline.dry_run(spark, compiled, read, on_error=choice.on_error, progress=progress, warn=warn)
+        sink = sink_of(choice.out, choice.places)
         return pipeline.run(
             spark,
             compiled,
             read,
-            choice.out,
+            account_of(sink, choice.stream.checkpoint),
             format=choice.format,
             partition=choice.partition_by,
             with_event=choice.with_event,
@@ -354,6 +400,7 @@ def _evaluated(spark: SparkSession, choice: RunChoice, compiled: tuple[CompiledT
             progress=progress,
             told=choice.account.told,
             warn=warn,
+            sink=sink,
         )
 
 

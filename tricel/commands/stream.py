@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING
 
-from tricel.compiler import CompileError, Diagnostic, Limits
+import click
+
+from tricel.compiler import CLOUD_EVENT, CompileError, Diagnostic, Environment, Limits
 from tricel.compiler.limits import DEFAULT
 from tricel.spark_backend.engines import DEFAULT_ENGINE
+from tricel.spark_backend.places.options import PlaceOptions
 from tricel.spark_backend.run.streaming.origins import Loaded
 
 from ..account import Account
@@ -21,6 +24,7 @@ from ..origins import ClusterOrigin, FileOrigin
 from ..triggers import CompiledTrigger
 
 if TYPE_CHECKING:
+    from tricel.spark_backend.places.model import Sink
     from tricel.spark_backend.run.reports import StreamReport
     from tricel.spark_backend.run.streaming.observers import BatchDone
 
@@ -104,10 +108,30 @@ class Followed:
 
 
 def origin_of(
-    paths: tuple[str, ...], cluster: ClusterChoice | None, engine: str = DEFAULT_ENGINE, limits: Limits = DEFAULT
+    paths: tuple[str, ...],
+    cluster: ClusterChoice | None,
+    engine: str = DEFAULT_ENGINE,
+    limits: Limits = DEFAULT,
+    environment: Environment = CLOUD_EVENT,
 ) -> FileOrigin | ClusterOrigin:
     """Where the triggers come from: the cluster that was chosen, or files."""
-    return FileOrigin(paths, engine, limits) if cluster is None else ClusterOrigin(cluster, engine, limits)
+    if cluster is None:
+        return FileOrigin(paths, engine, limits, environment)
+    return ClusterOrigin(cluster, engine, limits, environment)
+
+
+def account_of(sink: Sink, checkpoint: str | None) -> str:
+    """The folder of a run's account: the output itself, or the checkpoint where the output is no folder.
+
+    Raises UsageError where there is none.
+    """
+    if sink.folder:
+        return sink.folder
+    if not checkpoint:
+        raise click.UsageError(
+            f"--out {sink.name} needs --checkpoint with a folder, for the account, errors and quarantine"
+        )
+    return checkpoint
 
 
 def run_stream_command(
@@ -115,6 +139,7 @@ def run_stream_command(
     events: str,
     out: str,
     choice: StreamChoice,
+    places: PlaceOptions,
     *,
     format: str,  # noqa: A002
     partition: str,
@@ -122,6 +147,7 @@ def run_stream_command(
     on_error: str,
     overwrite: bool,
     master: str | None,
+    conf: Mapping[str, str],
     tell: Tell,
     account: Account | None = None,
 ) -> bool:
@@ -138,20 +164,24 @@ def run_stream_command(
     tell(loaded.diagnostics)
     if not loaded.sound:
         return False
+    from tricel.spark_backend.places.files import Files
+    from tricel.spark_backend.places.kinds import check_sink, check_source, connectors_of, sink_of, source_of
+    from tricel.spark_backend.places.paths import check_output
     from tricel.spark_backend.run.session import start_session
     from tricel.spark_backend.run.streaming.metrics import Metrics
     from tricel.spark_backend.run.streaming.observers import Observer, several
-    from tricel.spark_backend.run.streaming.sources import Files, Rate, source_of
     from tricel.spark_backend.run.streaming.stream import Options, run_stream
     from tricel.spark_backend.spark_errors import SPARK_FAILURES
     from tricel.spark_backend.sql.layout import LayoutError
-    from tricel.spark_backend.storage.places import check_events, check_output
 
     from ..console import StreamConsole, print_report
 
-    check_events((events,), stream=True)
-    for place in (out, choice.checkpoint or out):
-        check_output(place)
+    check_source((events,), places, stream=True)
+    check_sink(out, places)
+    sink = sink_of(out, places)
+    folder = account_of(sink, choice.checkpoint)
+    memory = choice.checkpoint if sink.folder else None
+    check_output(memory or folder)
     console = StreamConsole(tell)
     observers: list[Observer] = [console]
     if choice.metrics_port is not None:
@@ -159,7 +189,7 @@ def run_stream_command(
         port = metrics.serve(choice.metrics_host, choice.metrics_port)
         console.say(f"metrics are served on http://{choice.metrics_host}:{port}/metrics")
         observers.append(metrics)
-    spark = start_session(master)
+    spark = start_session(master, conf, connectors=connectors_of((events, out)), tell=console.say)
     stop = threading.Event()
 
     def ask(number: int, frame: FrameType | None) -> None:
@@ -167,15 +197,15 @@ def run_stream_command(
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        source = source_of(events, Rate(choice.files, choice.bytes))
+        source = source_of((events,), places)
         if isinstance(source, Files):
-            console.left_out(source.hidden((out, choice.checkpoint or out)))
+            console.left_out(source.hidden((folder, memory or folder)))
         options = Options(
-            choice.checkpoint, format, on_error, partition, choice.available_now, choice.interval, overwrite, with_event
+            memory, format, on_error, partition, choice.available_now, choice.interval, overwrite, with_event
         )
         followed = Followed(origin, loaded, on_error)
         observers.append(followed)
-        report = run_stream(spark, source, followed, loaded, out, options, several(observers), stop)
+        report = run_stream(spark, source, followed, loaded, folder, options, several(observers), stop, sink)
     except (CompileError, LayoutError) as e:  # filters that do not fit a table's columns
         tell(e.diagnostics)
         return False

@@ -36,12 +36,13 @@ from tricel.compiler import CompileError
 
 from ...failure import RunError
 from ...fanout.join import DELIVERED
+from ...places.model import QUARANTINE, Addressee, BatchName, Sink, Staged
 from ...storage.files import Directory, check_own, in_use
 from ...storage.folders import Folders
-from ..delivery import ERRORS, NAMES, QUARANTINE, publish, write_names
+from ..delivery import ERRORS, NAMES, publish, write_names
 from ..pipeline import IN_USE, OURS, REPORT, STAGING
 from ..reports import RunReport, StreamReport, added, empty_stream, run_report, stream_report
-from .sets import TriggerSet, hash_of, ids_of, restored
+from .sets import TriggerSet, addressed, hash_of, ids_of, restored
 
 BATCHES, IDENTITY, CHECKPOINT, WITH_EVENT = "batches", "stream.json", "_checkpoint", "with_event"
 QUERY, SETS, INTENTS = "query", "sets", "intents"
@@ -58,6 +59,9 @@ class Ledger:
     out: Directory
     checkpoint: Directory
     total: StreamReport
+    sink: Sink
+    stream: str
+    """The stream's own name."""
     _attempt: str = field(default_factory=lambda: uuid.uuid4().hex)
 
     @property
@@ -126,17 +130,20 @@ class Ledger:
             **asdict(brief),
             "reasons": dict(report.reasons),
         }
+        staged = self._staged(batch, self._attempt, set_.triggers)
+        self.sink.prepare(staged)
         self.out.create(STAGING)
         write_names(self.out, folders)
         self.out.write(_READY, json.dumps(value, ensure_ascii=False) + "\n")
-        self._publish(batch, self._attempt)
+        self._publish(staged, again=False)
         self._account(batch, brief, set_.hash, [t.id for t in set_.triggers])
 
     def recover(self) -> None:
         """Finishes what an earlier process began to commit, and brings the account up to date."""
         ready = _value(self.out, _READY)
         if ready is not None:
-            self._publish(int(ready["batch"]), str(ready["attempt"]))
+            triggers = () if self.sink.folder else addressed(self._set(str(ready["set"])))
+            self._publish(self._staged(int(ready["batch"]), str(ready["attempt"]), triggers), again=True)
         self.out.delete(STAGING)
         while (value := _value(self.out, f"{BATCHES}/{self.total.last + 1}.json")) is not None:
             set_ = str(value["set"])
@@ -163,10 +170,14 @@ class Ledger:
         names = self.checkpoint.names(f"{QUERY}/{log}") or ()
         return max((int(name) for name in names if name.isdigit()), default=-1)
 
-    def _publish(self, batch: int, attempt: str) -> None:
-        publish(self.out, f"{STAGING}/{attempt}", f"batch={batch}")
+    def _staged(self, batch: int, attempt: str, triggers: Sequence[Addressee]) -> Staged:
+        name = BatchName(self.stream, batch)
+        return Staged(self.out.spark, self.out, f"{STAGING}/{attempt}", triggers, name, f"batch={batch}")
+
+    def _publish(self, staged: Staged, *, again: bool) -> None:
+        publish(self.sink, staged, again=again)
         self.out.create(BATCHES)
-        self.out.move(_READY, f"{BATCHES}/{batch}.json")
+        self.out.move(_READY, f"{BATCHES}/{staged.batch.number}.json")
         self.out.delete(STAGING)
 
     def _account(self, batch: int, report: RunReport, set_: str, triggers: Sequence[str]) -> None:
@@ -193,10 +204,11 @@ def open_ledger(
     *,
     with_event: bool,
     overwrite: bool,
+    sink: Sink,
 ) -> Ledger:
     """The memory of the stream from a source into a directory: a new one, or that of the stream which ended there.
 
-    `written` is how its output is written (its format, its partition), which a stream does not change. Nor does it
+    `sink` is where pairs are delivered to; one that is no folder is another place than `out`. `written` is how its output is written (its format, its partition), which a stream does not change. Nor does it
     `with_event`, which is that of `pipeline.run`: files of one folder have the same columns. Before there was this
     choice all Parquet was written with the event. With `overwrite` a stream or run that was there is removed first, and nothing else. Without a checkpoint it is
     in the output.
@@ -205,6 +217,8 @@ def open_ledger(
         RunError: (TRI602) where the output or the checkpoint is in use by something else, or one is there without the
             other.
     """
+    if not sink.folder:
+        written = {**written, "sink": sink.name}
     target = Directory(spark, out)
     memory = Directory(spark, checkpoint or f"{target.path}/{CHECKPOINT}")
     if overwrite:
@@ -225,7 +239,8 @@ def open_ledger(
     assert theirs is not None
     if ours["stream"] != theirs["stream"]:
         raise _of_another(memory, theirs)
-    for what, had, now in (("source", theirs["source"], source), *((n, ours[n], v) for n, v in written.items())):
+    names = dict.fromkeys((*written, "sink"))
+    for what, had, now in (("source", theirs["source"], source), *((n, ours.get(n), written.get(n)) for n in names)):
         if had != now:
             help_ = f"go on with '{had}', or choose another output"
             raise RunError("TRI602", f"the stream in the output directory has another {what}", target.path, help_)
@@ -234,7 +249,7 @@ def open_ledger(
         help_ = f"go on {'with' if had_event else 'without'} --with-event, or choose another output"
         message = "the stream in the output directory writes other columns of what is delivered"
         raise RunError("TRI602", message, target.path, help_)
-    ledger = Ledger(target, memory, _account_of(target) or empty_stream(written["format"]))
+    ledger = Ledger(target, memory, _account_of(target) or empty_stream(written["format"]), sink, ours["stream"])
     ledger.recover()
     ledger.check()
     return ledger

@@ -16,6 +16,7 @@ from tricel.compiler.environments.known import described, from_description
 from tricel.compiler.versions import CURRENT, language_named
 
 from ...compiled_filter import CompiledFilter, lower_filter
+from ...places.model import Addressed
 from ..delivery import Filter
 from ..evaluation import Judge
 
@@ -89,6 +90,11 @@ def hash_of(text: str) -> str:
 def ids_of(text: str) -> tuple[str, ...]:
     """The ids of the triggers of the set that a text was made of."""
     return tuple(row["id"] for row in json.loads(text)["triggers"])
+
+
+def addressed(text: str) -> tuple[Addressed, ...]:
+    """The triggers of the set that a text was made of, without their filters."""
+    return tuple(Addressed(row["id"], row["to"]) for row in json.loads(text)["triggers"])
 
 
 def restored(text: str) -> TriggerSet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -13,19 +13,21 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 from tricel.compiler import CompileError, Diagnostic
 
+from ...events.tables import FoundOnce
 from ...failure import FilterError, RunError
 from ...frames import is_classic
+from ...places.files import Folder
+from ...places.model import EventSource, Sink
 from ...spark_errors import SPARK_FAILURES, stream_ended
 from ...sql.layout import LayoutError
 from ...storage.files import Directory
-from ..delivery import ON_ERROR, Delivery, FoundOnce, check_names, folders_of
+from ..delivery import ON_ERROR, Delivery, check_names, folders_of
 from ..reports import StreamReport
 from ..sink import FORMATS, PARTITIONS, check_with_event, reserved
 from .ledger import Ledger, open_ledger
 from .observers import BatchDone, Observer
 from .origins import Loaded, TriggerOrigin
 from .sets import TriggerSet, set_of
-from .sources import EventSource
 
 _LOOK = 0.5
 """Seconds between looks at what may end the stream."""
@@ -70,8 +72,11 @@ def run_stream(
     options: Options,
     observer: Observer,
     stop: threading.Event,
+    sink: Sink | None = None,
 ) -> StreamReport:
     """Runs a stream until `stop` is set, and a batch that has begun by then is done; gives the account of all batches.
+
+    With a `sink` that is no folder pairs are delivered there, and `out` has the rest and the account.
 
     `triggers` is what `origin` has given first. Each batch is judged by one set of triggers: the one that it was begun
     with, however often it is done again, and otherwise the newest that is sound.
@@ -87,7 +92,11 @@ def run_stream(
         help_ = "run it where the Spark driver is: with --master, or through spark-submit"
         raise RunError("TRI606", "a stream does not run on Spark Connect", "run --stream", help_)
     check_names(triggers.triggers)
-    _check_apart(source, out, options.checkpoint)
+    to = sink or Folder(out)
+    _check_apart(source, out, options.checkpoint, to)
+    if not to.folder:
+        options = replace(options, format="parquet", partition="none", with_event=False)
+        to.check(spark)
     first = set_of(triggers.triggers, options.on_error)
     rows = source.rows(spark)
     try:
@@ -101,6 +110,7 @@ def run_stream(
                 written,
                 with_event=options.with_event,
                 overwrite=options.overwrite,
+                sink=to,
             )
             stream = _Stream(spark, source, _Live(origin, options, observer, first), ledger, options, observer)
             return stream.run(rows, stop)
@@ -112,11 +122,13 @@ def run_stream(
         raise stream_ended(e) from e
 
 
-def _check_apart(source: EventSource, out: str, checkpoint: str | None) -> None:
+def _check_apart(source: EventSource, out: str, checkpoint: str | None, sink: Sink) -> None:
     """Raises RunError (TRI602) where the stream would read what it writes."""
     for place in (out, checkpoint or out):
         if source.holds(place):
             raise RunError("TRI602", "the stream would read what it writes", place, "choose one outside of the events")
+    if source.name == sink.name:
+        raise RunError("TRI602", "the stream would read what it writes", sink.name, "choose another output")
 
 
 def _told(e: BaseException) -> BaseException:
@@ -296,6 +308,7 @@ class _Stream:
             self.options.format,
             partition=self.options.partition,
             with_event=self.options.with_event,
+            with_record=self.ledger.sink.with_record,
         )
         report = delivery.stage(set_.judge, events)
         self.ledger.commit(batch, set_, report, folders_of(set_.triggers, self.options.partition))

@@ -1,4 +1,4 @@
-"""Where events come from and where a run writes, looked at before Spark starts, as far as this host can tell.
+"""Paths of events and of outputs, looked at before Spark starts, as far as this host can tell.
 
 What is on another file system only Spark can look at, and says the same of it.
 """
@@ -11,10 +11,11 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from ..failure import RunError
-from .files import kind_of, nothing_to_read
-from .links import is_passed_over
+from ..storage.files import kind_of, nothing_to_read
+from ..storage.links import is_passed_over
+from .options import PlaceOptions
+from .place import SCHEME, Place, Use
 
-TABLE = "table:"
 _CONFIGURED = (
     "PYSPARK_GATEWAY_PORT",
     "SPARK_REMOTE",
@@ -24,23 +25,19 @@ _CONFIGURED = (
     "YARN_CONF_DIR",
 )
 """Variables that say that Spark is configured elsewhere, where a path without a scheme may be of another file system."""
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):(//)?")
 _GLOB = re.compile(r"[*?\[\]{}\\]")
-_AS_A_TABLE = "name it in the session's catalog and stream it: --stream --events table:NAME"
-_AS_FILES = "have its events written to files or to a table, and stream those: --stream --events PATH or table:NAME"
-_STREAMS = ("amqp", "eventhubs", "kafka", "kinesis", "mqtt", "nats", "pubsub", "pulsar", "rabbitmq")
-_TABLES = ("delta", "hudi", "iceberg", "jdbc", "snowflake")
-_HELP = {**dict.fromkeys(_STREAMS, _AS_FILES), **dict.fromkeys(_TABLES, _AS_A_TABLE)}
-_PATHS = "give a file, a folder or a glob, or a URI of a file system that Spark can reach, such as s3a://bucket/events"
 
 
-def check_events(paths: Sequence[str], *, stream: bool = False) -> None:
-    """Raises RunError where it is plain that no events can be read: TRI601, or TRI611 for what is no kind of place."""
+def check(places: Sequence[Place], options: PlaceOptions, use: Use) -> None:
+    """Raises RunError where it is plain that no events can be read (TRI601), or nothing can be written (TRI602)."""
+    if use is Use.WRITE:
+        for place in places:
+            check_output(place.name)
+        return
     inputs = []
-    for path in paths:
-        _check_scheme(path, stream=stream)
+    for path in (place.name for place in places):
         local = local_path(path)
-        if local is None or (stream and path.startswith(TABLE)):
+        if local is None:
             return
         if not os.path.lexists(local):
             if _GLOB.search(path):
@@ -49,13 +46,12 @@ def check_events(paths: Sequence[str], *, stream: bool = False) -> None:
         if not os.access(local, os.R_OK | (os.X_OK if local.is_dir() else 0)):
             raise RunError("TRI601", "this cannot be read: permission denied", path, "check whose it is, and its mode")
         inputs.append(local)
-    if not stream and not any(map(_may_hold_events, inputs)):
-        raise nothing_to_read(paths)
+    if use is not Use.STREAM and not any(map(_may_hold_events, inputs)):
+        raise nothing_to_read([place.name for place in places])
 
 
 def check_output(out: str) -> None:
-    """Raises RunError (TRI602, TRI611) where it is plain that nothing can be written to a directory."""
-    _check_scheme(out)
+    """Raises RunError (TRI602) where it is plain that nothing can be written to a directory."""
     local = local_path(out)
     if local is None:
         return
@@ -77,27 +73,12 @@ def names_in(out: str) -> Collection[str] | None:
 
 def local_path(path: str) -> Path | None:
     """A path on this host, absolute; None for another file system, and where Spark's settings may name one for it."""
-    scheme = _SCHEME.match(path)
+    scheme = SCHEME.match(path)
     if scheme is None or os.path.lexists(path):
         return None if any(map(os.environ.get, _CONFIGURED)) else Path(path).absolute()
     if scheme[1].lower() != "file":
         return None
     return Path(re.sub("^file:/*", "/", path))
-
-
-def _check_scheme(path: str, *, stream: bool = False) -> None:
-    """Raises RunError (TRI611) for what looks like a kind of place and is none."""
-    scheme = _SCHEME.match(path)
-    if scheme is None or os.path.lexists(path):
-        return
-    name, slashes = scheme[1].lower(), scheme[2]
-    if f"{name}:" == TABLE:
-        if not stream:
-            raise RunError("TRI611", "a table is read with --stream only", path, "add --stream, or give its files")
-    elif name in _HELP:
-        raise RunError("TRI611", f"'{name}:' is not a place that events are read from or written to", path, _HELP[name])
-    elif not slashes and name != "file":
-        raise RunError("TRI611", f"'{name}:' is not a kind of place that is known here", path, _PATHS)
 
 
 def _may_hold_events(place: Path) -> bool:
