@@ -102,13 +102,12 @@ def _same(events: DataFrame) -> DataFrame:
 class Reader:
     """What is made of parsed texts and of tables: CloudEvents, or the events of another environment.
 
-    `of_texts` takes what `parse_lines` gives, `of_table` a table that has the columns `needs`; what both give is then
+    `of_texts` takes what `parse_lines` gives, `of_table` a table; what both give is then
     `decoded`, where a payload is of a schema.
     """
 
     of_texts: Callable[[DataFrame], DataFrame] = canonical
     of_table: Callable[[DataFrame], DataFrame] = _same
-    needs: tuple[str, ...] = ("id", "source", "type")
     decoded: Callable[[DataFrame], DataFrame] = _same
 
 
@@ -121,12 +120,17 @@ class EventFiles:
 
     With `apart` each kind of file, and each set of columns, is a table by itself, and tables of something else are
     malformed. Otherwise there is one table, beside the rows for what cannot be read, or a RunError.
+    `wanted` are the columns without which a table is something else. `choose` takes what is wanted of a table's rows; it
+    sees the columns that the names of folders below `bases` tell, too.
     """
 
     spark: SparkSession
     found: Inputs
     apart: bool = False
     reader: Reader = CLOUD_EVENTS
+    wanted: Sequence[str] = ("id", "source", "type")
+    choose: Callable[[DataFrame], DataFrame] | None = None
+    bases: Sequence[str] = ()
 
     def tables(self, *, verified: bool = False, reserved: Collection[str] = ()) -> tuple[DataFrame, ...]:
         """All that is in the files, as `complete` tables of events: one at least.
@@ -146,7 +150,8 @@ class EventFiles:
         read = self.reader
         whole = [complete(read.of_table(t), reserved) for t in tables]
         if texts:
-            whole.append(read.of_texts(reduce(DataFrame.unionByName, texts)))
+            joined = read.of_texts(reduce(DataFrame.unionByName, texts))
+            whole.append(joined if self.choose is None else self.choose(joined))
         return tuple(read.decoded(t) for t in whole)
 
     def parquet(
@@ -183,7 +188,7 @@ class EventFiles:
             elif self.apart and _unfit(table, reserved):
                 lost |= dict.fromkeys(names, UNFIT_TABLE)
             else:
-                tables.append((table, names[0]))
+                tables.append((self._chosen(table, names), names[0]))
         if len(tables) > 1 and not self.apart:
             _refuse_spellings(tables)
             message = "a column of this table has another type than in those before it"
@@ -191,7 +196,24 @@ class EventFiles:
         return [table for table, _ in tables], lost
 
     def _missing(self, table: DataFrame) -> list[str]:
-        return [name for name in self.reader.needs if name not in table.columns]
+        return [name for name in self.wanted if name not in table.columns]
+
+    def _chosen(self, table: DataFrame, files: Sequence[str]) -> DataFrame:
+        """The rows of the files that are wanted, with the columns of the table."""
+        if self.choose is None:
+            return table
+        groups: dict[str, list[str]] = {}
+        for file in files:
+            path = without_scheme(file)
+            groups.setdefault(next((b for b in self.bases if path.startswith(f"{b}/")), ""), []).append(file)
+        columns = [fn.col(quoted(c)) for c in table.columns]
+        parts = []
+        for base, group in groups.items():
+            reader = self.spark.read.schema(table.schema).options(ignoreCorruptFiles=False, ignoreMissingFiles=False)
+            if base:
+                reader = reader.option("basePath", base)
+            parts.append(self.choose(reader.parquet(*map(literal, group))).select(*columns))
+        return reduce(DataFrame.union, parts)
 
 
 def complete(events: DataFrame, reserved: Collection[str] = ()) -> DataFrame:

@@ -74,7 +74,7 @@ DELTA_CONNECTOR = Connector(
     "delta",
     "Delta Lake",
     "io.delta:delta-spark_2.13",
-    {"4.0": "4.0.0"},
+    {"4.0": "4.0.1", "4.1": "4.1.0"},
     (
         ("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension"),
         ("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog"),

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from tricel.compiler import MQTT_MESSAGE
 
-from ..events.readers import CLOUD_EVENTS, EventFiles, Reader, find_events
+from ..events.readers import EventFiles, find_events
 from ..failure import RunError, Warn
 from ..fanout.join import DELIVERED, OUTCOME
 from ..spark_errors import SPARK_FAILURES, unreadable
-from ..storage.files import hidden_below, literal, sort_inputs
+from ..storage.files import hidden_below, literal, sort_inputs, without_scheme
 from ..storage.links import below, leads_elsewhere
 from .model import PAIRS, Staged, Told
 from .options import DEFAULT, PlaceOptions, Rate
 from .place import Place
-from .rows import reader_of
+from .rows import chosen, reader_of
 
 # Spark's source otherwise passes over files that come late: more than a week older than the newest it has seen.
 _MAX_AGE = "36500d"
 _SCHEMA = "path STRING, modificationTime TIMESTAMP, length BIGINT, content BINARY"
+
+
+_GLOB = re.compile(r"[*?\[{]")
 
 
 @dataclass(frozen=True)
@@ -37,8 +42,7 @@ class Files:
     rate: Rate = DEFAULT.rate
     more: Sequence[str] = ()
     """Other paths that a batch run reads with it."""
-    reader: Reader = CLOUD_EVENTS
-    """What makes events of what is in them."""
+    options: PlaceOptions = DEFAULT
 
     @property
     def name(self) -> str:
@@ -57,7 +61,22 @@ class Files:
 
     def batch(self, spark: SparkSession, warn: Warn) -> EventFiles:
         """The files that are there."""
-        return find_events(spark, [self.path, *self.more], warn=warn, reader=self.reader)
+        paths = [self.path, *self.more]
+        return self._chosen(find_events(spark, paths, warn=warn), paths)
+
+    def _chosen(self, events: EventFiles, paths: Sequence[str]) -> EventFiles:
+        """What is wanted of the events."""
+        where, about = self.options.where, self.options.environment
+        if not about.record:
+            texts = (*events.found.lines, *events.found.documents)
+            if texts and about.name != MQTT_MESSAGE.name:
+                help_ = "give Parquet files, a table or Kafka, or leave out --environment"
+                raise RunError("TRI601", f"{about.words.many} are not read from JSON text", texts[0], help_)
+            events = replace(events, wanted=())
+        events = replace(events, reader=reader_of(self.options))
+        if where:
+            events = replace(events, choose=lambda rows: chosen(rows, where), bases=[_base(path) for path in paths])
+        return events
 
     def rows(self, spark: SparkSession) -> DataFrame:
         """The names of files; none is opened."""
@@ -86,7 +105,7 @@ class Files:
         found = sort_inputs((row["path"] for row in batch.collect()), top=top)
         if found.warnings:
             observer.warned(found.warnings)
-        return EventFiles(spark, found, apart=True, reader=self.reader)
+        return self._chosen(EventFiles(spark, found, apart=True), [self.path])
 
     def hidden(self, own: Collection[str] = ()) -> list[str]:
         """Files there now that Spark passes over because of a name's beginning; not those below the places `own`."""
@@ -133,7 +152,13 @@ def move(staged: Staged, name: str, to: str) -> None:
 def source(places: Sequence[Place], options: PlaceOptions) -> Files:
     """The files at the places."""
     first, *others = (place.name for place in places)
-    return Files(first, options.rate, tuple(others), reader_of(options))
+    return Files(first, options.rate, tuple(others), options)
+
+
+def _base(path: str) -> str:
+    """The folder from which on the names of folders tell columns: what of the path stands before a glob."""
+    top = path if _GLOB.search(path) is None or Path(path).exists() else _GLOB.split(path)[0].rpartition("/")[0]
+    return top.rstrip("/") if "://" in top else without_scheme(f"file:{Path(without_scheme(top)).resolve()}")
 
 
 def sink(place: Place, options: PlaceOptions) -> Folder:

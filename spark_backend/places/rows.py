@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as fn
 from tricel.compiler import MQTT_MESSAGE, Environment
 from tricel.compiler.environments.kafka_record import SPARK_COLUMNS
 
@@ -16,11 +17,11 @@ from .options import PlaceOptions
 
 RECORD = "record"
 _RECORD_TYPE = "struct<key:binary,value:binary,headers:array<struct<key:string,value:binary>>,timestamp:timestamp>"
-_EVENT = ("id", "source", "type")
+EVENT = ("id", "source", "type")
 
 
 def chosen(rows: DataFrame, where: str) -> DataFrame:
-    """The rows on which an SQL condition is true; all for an empty one.
+    """The rows on which an SQL condition is true, and those that are malformed; all for an empty condition.
 
     Raises:
         RunError: TRI615 where Spark does not take the condition.
@@ -28,7 +29,10 @@ def chosen(rows: DataFrame, where: str) -> DataFrame:
     if not where:
         return rows
     try:
-        found = rows.where(where)
+        wanted = fn.expr(where)
+        if "malformed" in rows.columns:
+            wanted = fn.col("malformed").isNotNull() | wanted
+        found = rows.where(wanted)
         found.schema  # noqa: B018 - Spark Connect looks at nothing before it is asked
     except SPARK_FAILURES as e:
         raise refused(e, where) from None
@@ -54,7 +58,7 @@ def reader_of(options: PlaceOptions) -> Reader:
     if environment.name != MQTT_MESSAGE.name:
         return Reader(decoded=decoded)
     return Reader(
-        lambda parsed: messages_of(parsed, environment), lambda table: mqtt_messages(table, environment), (), decoded
+        lambda parsed: messages_of(parsed, environment), lambda table: mqtt_messages(table, environment), decoded
     )
 
 
@@ -69,7 +73,7 @@ def as_events(rows: DataFrame, options: PlaceOptions, place: str) -> DataFrame:
     reader = reader_of(options)
     if not environment.record:  # the filters tell what they miss
         return reader.decoded(reader.of_table(rows))
-    missing = [name for name in _EVENT if name not in rows.columns]
+    missing = [name for name in EVENT if name not in rows.columns]
     if missing and set(rows.columns) >= SPARK_COLUMNS:
         return reader.decoded(BY_NAME[options.encoding].decode(rows))
     if missing:

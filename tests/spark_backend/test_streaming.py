@@ -1103,5 +1103,5 @@ def test_accounts_add_up() -> None:
 def test_sources_by_name() -> None:
     options = PlaceOptions(rate=Rate(3))
     assert Table("a.b", options) == source_of(["table:a.b"], options)
-    assert Files("a/b", Rate(3)) == source_of(["a/b"], options)
+    assert Files("a/b", Rate(3), (), options) == source_of(["a/b"], options)
     assert ("table:a.b", "s3://x/y") == (Table("a.b").name, Files("s3://x/y").name)
