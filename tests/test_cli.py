@@ -17,6 +17,7 @@ ROOT = Path(__file__).parent.parent
 TRIGGERS = str(ROOT / "examples" / "triggers")
 EVENTS = str(ROOT / "examples" / "events")
 RUN = ["--triggers", TRIGGERS, "--events", EVENTS]
+SCHEMA = str(ROOT / "tests" / "cases" / "payloads" / "order.avsc")
 KAFKA = ("--environment", "kafka-record", "-e")
 EVENT = {"specversion": "1.0", "id": "1", "source": "/s", "type": "t", "data": {"n": 5}}
 
@@ -58,6 +59,23 @@ def tricel(*arguments: str, given: str | bytes | None = None) -> Result:
         (["compile", "--plan", *KAFKA, "value.total > 5.0"], None, 0, "value.total > ?"),
         (["compile", "--decode", "value=bytes", *KAFKA, "value == b'x'"], None, 0, "is bytes or null"),
         (["compile", "--decode", "value=xml", *KAFKA, "true"], None, 2, "the forms are json, text, bytes"),
+        (
+            ["compile", "--decode", "value=avro:none.avsc", *KAFKA, "true"],
+            None,
+            2,
+            "error[TRI624]: the schema cannot be read",
+        ),
+        (["compile", "--decode", "value=protobuf:x.pb", *KAFKA, "true"], None, 2, "is not protobuf:FILE#MESSAGE"),
+        (
+            ["compile", "--decode", f"value=avro:{SCHEMA}", *KAFKA, "value.total > 5.0"],
+            None,
+            0,
+            "`value`.`total` > 5.0D",
+        ),
+        (["compile", "--decode", f"data=avro:{SCHEMA}", "-e", "data.totl > 5.0"], None, 1, "did you mean 'total'"),
+        (["lint", "--decode", f"data=avro:{SCHEMA}", "-e", "data.id + 1 > 1"], None, 1, "TRI204"),
+        (["lint", "--decode", f"topic=avro:{SCHEMA}", *KAFKA, "true"], None, 2, "key, value can have"),
+        (["eval", "--decode", f"data=avro:{SCHEMA}", "-e", "true"], b"", 2, "lines of JSON are read as they are"),
         (["compile", "--decode", "topic=text", *KAFKA, "true"], None, 2, "key, value can"),
         (
             ["compile", "--decode", "data=text", "-e", "true"],

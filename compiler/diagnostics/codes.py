@@ -257,6 +257,27 @@ EVENTS = {
         "Encoded events are BINARY or STRING, and the headers of a capture are texts. The column is of another type, and a "
         "conversion would be a guess.",
     ),
+    "TRI624": Code(
+        "error",
+        "no schema of a payload",
+        "What --decode says of a payload is not complete, or its file is no Avro schema or FileDescriptorSet that can be read.",
+    ),
+    "TRI625": Code(
+        "error",
+        "a schema that CEL has no types for",
+        "A part of a payload's schema has no exact type in CEL: it holds itself, is of one of several types, is null in a "
+        "list or map, or is a decimal of more digits than a double tells apart.",
+    ),
+    "TRI626": Code(
+        "error",
+        "no such message",
+        "The FileDescriptorSet of a payload's schema has no message of the name after '#'.",
+    ),
+    "TRI627": Code(
+        "error",
+        "payloads that are not read by a schema",
+        "Spark before 4.1 has no Arrow functions, which read payloads by a schema, or a package for it is not installed.",
+    ),
 }
 
 FAULTS = {

@@ -164,6 +164,18 @@ class Environment:
         again = tuple((n, replace(s, form=form) if n == root else s) for n, s in self.storage)
         return replace(self.with_root(root, _decoded_type(form, nullable=stored.nullable)), storage=again)
 
+    def holding(self, root: str, type_: CelType) -> Environment:
+        """This environment with a root that holds values of a type, as a schema describes them, in a column of its name.
+
+        Raises:
+            ValueError: for a root that is no payload.
+        """
+        payloads = (*self.decodable, *([self.payload] if self.payload not in self.decodable else ()))
+        if root not in payloads:
+            raise ValueError(f"'{root}' has no schema in the environment '{self.name}'; {', '.join(payloads)} can have")
+        storage = {**dict(self.storage), root: Storage((root,), optional=self.stored(root).optional)}
+        return replace(self.with_root(root, type_), storage=tuple(storage.items()))
+
     @property
     def decodable(self) -> tuple[str, ...]:
         """The roots whose bytes may be declared to be JSON, text or bytes: those that have their bytes beside them."""

@@ -79,8 +79,9 @@ def find_events(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     format: str = "auto",  # noqa: A002
     warn: Warn = warn_nobody,
+    reader: Reader | None = None,
 ) -> EventFiles:
-    """The files in `paths` as `read_events` takes them; none is opened.
+    """The files in `paths` as `read_events` takes them; none is opened. `reader` makes events of what is in them.
 
     Raises RunError (TRI601) for missing paths, nothing to read, tables mixed with JSON.
     """
@@ -90,7 +91,27 @@ def find_events(
     if found.tables and (found.lines or found.documents):
         help_ = "read them apart, such as '*.parquet' by itself"
         raise RunError("TRI601", "Parquet and JSON cannot be read together", found.tables[0], help_)
-    return EventFiles(spark, found)
+    return EventFiles(spark, found, reader=reader or CLOUD_EVENTS)
+
+
+def _same(events: DataFrame) -> DataFrame:
+    return events
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What is made of parsed texts and of tables: CloudEvents, or the events of another environment.
+
+    `of_texts` takes what `parse_lines` gives, `of_table` a table; what both give is then
+    `decoded`, where a payload is of a schema.
+    """
+
+    of_texts: Callable[[DataFrame], DataFrame] = canonical
+    of_table: Callable[[DataFrame], DataFrame] = _same
+    decoded: Callable[[DataFrame], DataFrame] = _same
+
+
+CLOUD_EVENTS = Reader()
 
 
 @dataclass(frozen=True)
@@ -106,6 +127,7 @@ class EventFiles:
     spark: SparkSession
     found: Inputs
     apart: bool = False
+    reader: Reader = CLOUD_EVENTS
     wanted: Sequence[str] = ("id", "source", "type")
     choose: Callable[[DataFrame], DataFrame] | None = None
     bases: Sequence[str] = ()
@@ -125,10 +147,12 @@ class EventFiles:
             texts.append(_lost_rows(self.spark, lost))
         if not tables and not texts:
             texts.append(parse_lines(_no_texts(self.spark)))
-        joined = [_joined(texts)] if texts else []
-        if self.choose is not None:
-            joined = [self.choose(t) for t in joined]
-        return (*(complete(t, reserved) for t in tables), *joined)
+        read = self.reader
+        whole = [complete(read.of_table(t), reserved) for t in tables]
+        if texts:
+            joined = read.of_texts(reduce(DataFrame.unionByName, texts))
+            whole.append(joined if self.choose is None else self.choose(joined))
+        return tuple(read.decoded(t) for t in whole)
 
     def parquet(
         self, *, verified: bool = False, reserved: Collection[str] = ()

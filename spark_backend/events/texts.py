@@ -15,6 +15,7 @@ The rules are those of the CloudEvents 1.0 JSON format. One row per event or per
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 
 from pyspark.sql import DataFrame
 from tricel.compiler.environments.attribute_names import CHARACTERS
@@ -46,14 +47,15 @@ _KNOWN = (*REQUIRED, *OPTIONAL, "data", "data_base64")
 
 _OFFSET = "([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])"
 _RFC3339 = f"(?s)^[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}[Tt][0-9]{{2}}:[0-9]{{2}}:[0-9]{{2}}([.][0-9]{{1,9}})?{_OFFSET}(?!.)"
-_YEAR_1, _YEAR_9999 = -62_135_596_800_000_000, 253_402_300_799_999_999
+YEARS = (-62_135_596_800_000_000, 253_402_300_799_999_999)
+"""The first and the last microsecond that is a time in CEL, of the years 1 to 9999."""
 _BASE64 = "(?s)^[A-Za-z0-9+/]*={0,2}(?!.)"
 
 
 def parse_lines(lines: DataFrame) -> DataFrame:
     """`lines` (value STRING, file STRING), one event in each, parsed once: event, raw, file, members, fault."""
     blank = "trim(BOTH decode(X'20090D0A', 'utf-8') FROM value) <> ''"
-    return _parse(lines.where(blank).selectExpr("rtrim(decode(X'0D', 'utf-8'), value) AS value", "file"))
+    return parse_texts(lines.where(blank).selectExpr("rtrim(decode(X'0D', 'utf-8'), value) AS value", "file"))
 
 
 def parse_documents(texts: DataFrame) -> DataFrame:
@@ -80,7 +82,7 @@ def parse_documents(texts: DataFrame) -> DataFrame:
             f"CASE WHEN members IS NULL THEN {text_literal(NOT_OBJECT)} END AS fault",
         )
     )
-    return batches.unionByName(_parse(read.where("items IS NULL").select("value", "file")))
+    return batches.unionByName(parse_texts(read.where("items IS NULL").select("value", "file")))
 
 
 _PARSED = ("event", "raw", "file", "members", "fault")
@@ -111,11 +113,10 @@ def canonical(texts: DataFrame) -> DataFrame:
     )
     media = "lower(trim(substring_index(datacontenttype, ';', 1)))"
     json_media = f"datacontenttype IS NULL OR endswith({media}, '/json') OR endswith({media}, '+json')"
-    bytes_ = f"CASE WHEN data_base64 RLIKE '{_BASE64}' AND length(data_base64) % 4 = 0 THEN unbase64(data_base64) END"
     decoded = typed.selectExpr(
         "*",
-        f"{_timestamp('time')} AS micros",
-        f"{bytes_} AS bytes",
+        f"{rfc3339_micros('time')} AS micros",
+        f"{from_base64('data_base64')} AS bytes",
         f"{json_media} AS json_media",
     )
     payload_text = "CAST(bytes AS STRING)"
@@ -155,7 +156,11 @@ def in_a_list(text: Operand, salt: str, *, checked: bool) -> Sql:
     return parsed(function("concat", "[", value, f',"{salt}"]'))
 
 
-def _parse(texts: DataFrame) -> DataFrame:
+def parse_texts(texts: DataFrame, kept: Sequence[str] = ()) -> DataFrame:
+    """`texts` (value STRING, file STRING), one event in each, blank or not, as `parse_lines` gives them.
+
+    `kept` are columns that stay as they are.
+    """
     salt = uuid.uuid4().hex
     wrapped = render(in_a_list(column("value"), salt, checked=takes_unpaired_surrogates(texts.sparkSession)))
     read = texts.selectExpr(
@@ -171,6 +176,7 @@ def _parse(texts: DataFrame) -> DataFrame:
         "members",
         f"CASE WHEN members IS NOT NULL THEN NULL WHEN NOT utf8 THEN {text_literal(NOT_UTF8)}"
         f" WHEN json THEN {text_literal(NOT_OBJECT)} ELSE {text_literal(NOT_JSON)} END AS fault",
+        *kept,
     )
 
 
@@ -192,8 +198,16 @@ def _extension_text(v: str) -> str:
     )
 
 
-def _timestamp(text: str) -> str:
-    """RFC 3339 text as a TIMESTAMP, whatever the session's time zone; NULL when it is none or no year 1 to 9999."""
+def from_base64(text: str) -> str:
+    """The bytes that a text is the base64 of; NULL when it is none."""
+    return f"CASE WHEN {text} RLIKE '{_BASE64}' AND length({text}) % 4 = 0 THEN unbase64({text}) END"
+
+
+def rfc3339_micros(text: str) -> str:
+    """RFC 3339 text as microseconds since 1970, whatever the session's time zone; NULL when it is no such text.
+
+    The `YEARS` are not looked at.
+    """
     utc = f"lower(right({text}, 1)) = 'z'"
     local = f"upper(left({text}, length({text}) - CASE WHEN {utc} THEN 1 ELSE 6 END))"
     minutes = f"(60 * try_cast(left(right({text}, 5), 2) AS BIGINT) + try_cast(right({text}, 2) AS BIGINT))"
@@ -218,7 +232,7 @@ def _reason(salt: str) -> str:
             rule("specversion <> '1.0'", NOT_VERSION)
     for name in OPTIONAL:
         rule(f"{name}_v IS NOT NULL AND {name} IS NULL", not_string(name))
-    rule(f"time IS NOT NULL AND (micros IS NULL OR micros NOT BETWEEN {_YEAR_1} AND {_YEAR_9999})", NOT_TIME)
+    rule(f"time IS NOT NULL AND (micros IS NULL OR micros NOT BETWEEN {YEARS[0]} AND {YEARS[1]})", NOT_TIME)
     names = f"translate(array_join(map_keys(others), ''), '{CHARACTERS}', '')"
     rule(f"{names} <> '' OR array_contains(map_keys(others), '')", EXTENSION_NAME)
     # array_contains is NULL when it finds nothing and there is a NULL: here, a value that is no extension attribute.

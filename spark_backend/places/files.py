@@ -10,6 +10,7 @@ from pathlib import Path
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from tricel.compiler import MQTT_MESSAGE
 
 from ..events.readers import EventFiles, find_events
 from ..failure import RunError, Warn
@@ -20,7 +21,7 @@ from ..storage.links import below, leads_elsewhere
 from .model import PAIRS, Staged, Told
 from .options import DEFAULT, PlaceOptions, Rate
 from .place import Place
-from .rows import chosen
+from .rows import chosen, reader_of
 
 # Spark's source otherwise passes over files that come late: more than a week older than the newest it has seen.
 _MAX_AGE = "36500d"
@@ -68,10 +69,11 @@ class Files:
         where, about = self.options.where, self.options.environment
         if not about.record:
             texts = (*events.found.lines, *events.found.documents)
-            if texts:
+            if texts and about.name != MQTT_MESSAGE.name:
                 help_ = "give Parquet files, a table or Kafka, or leave out --environment"
                 raise RunError("TRI601", f"{about.words.many} are not read from JSON text", texts[0], help_)
             events = replace(events, wanted=())
+        events = replace(events, reader=reader_of(self.options))
         if where:
             events = replace(events, choose=lambda rows: chosen(rows, where), bases=[_base(path) for path in paths])
         return events

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from tricel.compiler import CLOUD_EVENT, Environment
 
+from ..payload_schemas import PayloadSchema
+
 _FILES_AT_ONCE = 1000
 
 TOPIC_FROM = ("trigger", "subscriber", "annotation")
@@ -48,11 +50,12 @@ class KafkaOptions:
 class PlaceOptions:
     """What every source and sink is made with.
 
-    `environment` says what a row is, `encoding` is a name of `events.encodings`, `where` an SQL condition on the
+    `environment` says what a row is, `schemas` those of payloads, by root, `encoding` is a name of `events.encodings`, `where` an SQL condition on the
     source's own columns (empty for none), `rate` the most that a batch of a stream takes.
     """
 
     environment: Environment = CLOUD_EVENT
+    schemas: tuple[tuple[str, PayloadSchema], ...] = ()
     encoding: str = "auto"
     where: str = ""
     rate: Rate = Rate()

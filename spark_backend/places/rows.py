@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
-from tricel.compiler import Environment
+from tricel.compiler import MQTT_MESSAGE, Environment
 from tricel.compiler.environments.kafka_record import SPARK_COLUMNS
 
 from ..events.encodings import BY_NAME
+from ..events.mqtt_messages import messages_of, mqtt_messages
+from ..events.payloads import decode_payloads
+from ..events.readers import Reader, complete
 from ..failure import RunError
 from ..spark_errors import SPARK_FAILURES, cause
 from .options import PlaceOptions
@@ -42,21 +45,40 @@ def refused(e: Exception, where: str) -> RunError:
     return RunError("TRI615", f"Spark does not take the condition: {cause(e)}", where, help_)
 
 
+def reader_of(options: PlaceOptions) -> Reader:
+    """What makes events of texts and of tables, as the options say what they are."""
+    environment = options.environment
+
+    def decoded(events: DataFrame) -> DataFrame:
+        for root, schema in options.schemas:
+            if root in events.columns:
+                events = decode_payloads(complete(events), root, schema)
+        return events
+
+    if environment.name != MQTT_MESSAGE.name:
+        return Reader(decoded=decoded)
+    return Reader(
+        lambda parsed: messages_of(parsed, environment), lambda table: mqtt_messages(table, environment), decoded
+    )
+
+
 def as_events(rows: DataFrame, options: PlaceOptions, place: str) -> DataFrame:
-    """Rows of a table as events. Records of Kafka are decoded where events are CloudEvents; others are events.
+    """Rows of a table as events. Records of Kafka are decoded where events are CloudEvents, and MQTT messages are read as
+    EMQX writes them; other rows are events. Payloads of a schema are read by it.
 
     Raises:
         RunError: TRI601 where the columns are not those of events.
     """
     environment: Environment = options.environment
+    reader = reader_of(options)
     if not environment.record:  # the filters tell what they miss
-        return rows
+        return reader.decoded(reader.of_table(rows))
     missing = [name for name in EVENT if name not in rows.columns]
     if missing and set(rows.columns) >= SPARK_COLUMNS:
-        return BY_NAME[options.encoding].decode(rows)
+        return reader.decoded(BY_NAME[options.encoding].decode(rows))
     if missing:
         raise RunError("TRI601", f"the table has no column {' and no '.join(map(repr, missing))}", place)
-    return rows
+    return reader.decoded(rows)
 
 
 def is_record(events: DataFrame) -> bool:

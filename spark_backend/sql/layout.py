@@ -196,7 +196,10 @@ def _recognised(types: Mapping[str, SparkType], environment: Environment, quirks
 def default_layout(environment: Environment) -> Layout:
     """The layout of a table that nobody has described: what previews are for."""
     if environment.attributes == CLOUD_EVENT.attributes:
-        return DEFAULT
+        payload, type_ = environment.payload, environment.root(environment.payload)
+        if type_ is None or environment.stored(payload).form is not Form.TYPED:
+            return DEFAULT
+        return replace(DEFAULT, roots={payload: Root(Column(named(payload), default_type(type_)), Held.VALUE)})
     found: dict[str, SparkType] = {}
     for root, type_ in environment.roots:
         stored = environment.stored(root)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 from filter_sets import Named
+from judged import outcomes, own, unlowered
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from spark_settings import set_to
@@ -21,18 +22,16 @@ from tricel.compiler import (
     MQTT_MESSAGE,
     MQTT_SESSION,
     Environment,
-    check_filter,
     kafka_record,
     mqtt_message,
 )
 from tricel.compiler.environments.known import BY_OPTION, described, from_description
 from tricel.compiler.environments.model import Form, Storage
 from tricel.compiler.event_lines import read_line
-from tricel.compiler.interpreter import CelError, evaluator
 from tricel.compiler.values.cel import Timestamp
 from tricel.compiler.values.cloudevents import Event
 from tricel.compiler.values.json_values import plain, read_json
-from tricel.spark_backend import column, fan_out, where
+from tricel.spark_backend import fan_out, where
 from tricel.spark_backend.compiled_filter import CompiledFilter, lower_filter
 from tricel.spark_backend.frames import layout_of
 from tricel.spark_backend.run.explain_errors import with_failures
@@ -277,34 +276,6 @@ def records(spark: SparkSession) -> DataFrame:
     frame = table(spark, ROWS).cache()
     frame.count()
     return frame
-
-
-def own(text: str, environment: Environment, given: Mapping[str, Any]) -> bool | None:
-    """The outcome on our own evaluator."""
-    checked, diagnostics = check_filter(text, environment)
-    assert checked is not None, diagnostics
-    try:
-        found = evaluator(checked.checked.expr)(given)
-    except CelError:
-        return None
-    return found if isinstance(found, bool) else None
-
-
-def unlowered(compiled: CompiledFilter, frame: DataFrame) -> CompiledFilter:
-    """The filter with nothing native."""
-    checked = compiled.checked
-    found = lower_filter(checked, layout_of(frame, checked.checked.environment), compiled.engine, simplify=False)
-    return replace(found, conjuncts=tuple(replace(c, native=False, reason="asked for") for c in found.conjuncts))
-
-
-def outcomes(frame: DataFrame, filters: Sequence[CompiledFilter]) -> list[list[bool | None]]:
-    """The outcomes of each filter on each row."""
-    found: list[list[bool | None]] = []
-    for start in range(0, len(filters), 10):
-        part = [column(frame, f).alias(f"f{i}") for i, f in enumerate(filters[start : start + 10])]
-        rows = frame.select("row", *part).orderBy("row").collect()
-        found += [[row[f"f{i}"] for row in rows] for i in range(len(part))]
-    return found
 
 
 def assert_agree(

@@ -240,7 +240,8 @@ def evaluate(
     """
     if STDIN in paths and STDIN in events:
         raise click.UsageError("standard input has the manifests: give the events with --events FILE")
-    source = _Source(paths, expression, dialect, environment=chosen_environment(environment, decodings))
+    about = chosen_environment(environment, decodings, bytes_read=False)
+    source = _Source(paths, expression, dialect, environment=about)
     guarded(lambda: _eval(source, events, engine, limits))
 
 

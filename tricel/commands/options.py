@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, replace
-from typing import Any, TypeVar
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -17,6 +18,10 @@ from tricel.compiler.limits import DEFAULT
 from tricel.compiler.manifests.trigger_rules import TARGETS
 from tricel.compiler.versions import LANGUAGES
 from tricel.spark_backend.engines import DEFAULT_ENGINE, ENGINES, OWN_ENGINE, is_installed
+from tricel.spark_backend.failure import RunError
+from tricel.spark_backend.payload_schemas import FORMATS, PayloadSchema, declaration, with_schema
+
+from ..exits import EXIT_FAILURE, print_diagnostics
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -69,25 +74,64 @@ target_option = click.option(
 _CLOUD_EVENT = next(iter(BY_OPTION))
 
 
-def chosen_environment(name: str, decodings: tuple[str, ...]) -> Environment:
-    """The environment of an expression, with what its bytes are declared to be."""
+def chosen_environment(name: str, decodings: tuple[str, ...], *, bytes_read: bool = True) -> Environment:
+    """The environment of an expression, with what its bytes are declared to be.
+
+    A schema is read from its file; with `bytes_read` false there is no use for one. What is wrong with it ends the process.
+    """
     environment = BY_OPTION[name]
-    if decodings and not environment.decodable:
-        others = " or ".join(option for option, other in BY_OPTION.items() if other.decodable)
-        raise click.UsageError(f"--decode needs --environment {others}")
     declared: set[str] = set()
     for text in decodings:
         root, _, form = text.partition("=")
+        schema = schema_of(form)
+        if schema is None and not environment.decodable:
+            others = " or ".join(option for option, other in BY_OPTION.items() if other.decodable)
+            raise click.UsageError(f"--decode needs --environment {others}")
         if root in declared:
             raise click.UsageError(f"--decode {text!r}: '{root}' is declared twice")
         declared.add(root)
-        if form not in DECODINGS:
-            raise click.UsageError(f"--decode {text!r} is not NAME=FORM; the forms are {', '.join(DECODINGS)}")
+        if schema is None and form not in DECODINGS:
+            forms = ", ".join((*DECODINGS, *(f"{f}:FILE" for f in FORMATS)))
+            raise click.UsageError(f"--decode {text!r} is not NAME=FORM; the forms are {forms}")
+        if schema is not None and not bytes_read:
+            raise click.UsageError(f"--decode {text!r}: lines of JSON are read as they are, not by a schema")
         try:
-            environment = environment.decoded(root, Form(form))
+            if schema is None:
+                environment = environment.decoded(root, Form(form))
+            else:
+                environment = with_schema(environment, root, schema)
         except ValueError as e:
             raise click.UsageError(f"--decode {text!r}: {e}") from None
+        except RunError as e:
+            _end(e)
     return environment
+
+
+def chosen_schemas(decodings: tuple[str, ...]) -> tuple[tuple[str, PayloadSchema], ...]:
+    """The schemas that are declared, by root."""
+    found = ((root, schema_of(form)) for root, _, form in (text.partition("=") for text in decodings))
+    return tuple((root, schema) for root, schema in found if schema is not None)
+
+
+def schema_of(form: str) -> PayloadSchema | None:
+    """The schema that a form names, from its file; None for a form that is none. What is wrong with it ends the process."""
+    try:
+        described = declaration(form)
+        if described is None:
+            return None
+        try:
+            content = Path(described.file).read_bytes()
+        except OSError as e:
+            message = f"the schema cannot be read: {e.strerror}"
+            raise RunError("TRI624", message, described.file, "check the path") from None
+        return PayloadSchema(described.format, content, described.detail, described.file)
+    except RunError as e:
+        _end(e)
+
+
+def _end(e: RunError) -> NoReturn:
+    print_diagnostics((e.diagnostic,), "text", err=True)
+    raise SystemExit(EXIT_FAILURE) from None
 
 
 def environment_options(command: _Command) -> _Command:
@@ -103,7 +147,8 @@ def environment_options(command: _Command) -> _Command:
         "--decode",
         "decodings",
         metavar="NAME=FORM",
-        help="What the bytes of a root are: json, the default, text or bytes, as in value=text",
+        help="What the bytes of a root are: json, the default, text or bytes, as in value=text; or of a schema: "
+        "avro:FILE, avro+single-object:FILE, avro+confluent:FILE#ID, protobuf:FILE#MESSAGE",
     )
     return about(decode(command))
 

@@ -10,7 +10,7 @@ import click
 from tricel.spark_backend.places.options import TOPIC_FROM, KafkaOptions, PlaceOptions, Rate
 from tricel.spark_backend.places.place import PATH, parse_place
 
-from .options import chosen_environment, environment_options, repeatable
+from .options import chosen_environment, chosen_schemas, environment_options, repeatable
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -88,6 +88,7 @@ def chosen_places(options: Mapping[str, Any]) -> PlaceOptions:
         raise click.UsageError(f"--encoding {options['encoding']!r} is not known; the encodings are {', '.join(known)}")
     return PlaceOptions(
         environment=chosen_environment(options["environment"], options["decodings"]),
+        schemas=chosen_schemas(options["decodings"]),
         encoding=options["encoding"],
         where=options["where"],
         rate=Rate(options["max_files_per_batch"], options["max_bytes_per_batch"], options["max_records_per_batch"]),
