@@ -110,7 +110,9 @@ def trie(df: DataFrame, given: list[Filter]) -> DataFrame:
                         if least is None or t > least:
                             ids.append(id_)
                             triggers.append(names[i])
-            yield pa.RecordBatch.from_arrays([pa.array(ids, pa.string()), pa.array(triggers, pa.string())], ["id", "trigger"])
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(ids, pa.string()), pa.array(triggers, pa.string())], ["id", "trigger"]
+            )
 
     rows = df.selectExpr("id", "topic", "variant_get(payload, '$.t', 'double') AS t")
     return rows.mapInArrow(judge, "id STRING, trigger STRING")
