@@ -137,7 +137,7 @@ def _environment(filters: Sequence[Checkable]) -> Environment:
 
 def _outcomes(checked: Checked, sure: frozenset[str], saying: Saying | None) -> tuple[list[Term], tuple[str, ...]]:
     """The terms of one filter, and the parts that they do not say."""
-    simpler = rewritten(checked, Source(""))
+    simpler = rewritten(checked, Source(""), spelled=True)
     run = Outcomes(simpler, sure, others=checked.version is CURRENT)
     terms = run.passing()
     lost = [brief(e) for e in run.lost]

@@ -20,6 +20,7 @@ from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from ..check import Checked
 from ..functions import TEXT_TESTS, TextTest
 from ..nodes import AND, CONDITIONAL, EQUALS, IN, NOT, NOT_EQUALS, OR, Call, Expr, Has, Ident, Lit
+from ..patterns.written import TOPIC_FILTER_ARGUMENT
 
 
 class Outcome(Flag):
@@ -31,6 +32,7 @@ class Outcome(Flag):
 
 
 _PROBED = {name: test.value for name, test in TEXT_TESTS.items() if test in (TextTest.PREFIX, TextTest.SUFFIX)}
+_PROBED |= dict.fromkeys(TOPIC_FILTER_ARGUMENT, "filter")
 T, F, N = Outcome.TRUE, Outcome.FALSE, Outcome.ERROR
 
 
@@ -55,7 +57,7 @@ class Prober(Protocol[P_co]):
     def test(self, subject: Expr, constant: Expr, how: str) -> P_co | None:
         """What decides a test of `subject` against a constant or a list of them; None where nothing does.
 
-        `how` is "equals", "prefix" or "suffix".
+        `how` is "equals", "prefix", "suffix", or "filter" for a topic filter of MQTT.
         """
         ...
 

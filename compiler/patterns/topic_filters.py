@@ -13,7 +13,7 @@ from functools import lru_cache
 
 ONE, REST = "+", "#"
 """The wildcards: one level, and all that follows."""
-_LONGEST = 65_535
+LONGEST = 65_535
 """Bytes of a topic name or filter (MQTT 5.0, section 4.7.3)."""
 _SHARE, _QUEUE = "$share", "$queue"
 
@@ -106,8 +106,8 @@ def _check_text(text: str, what: str) -> None:
     if "\0" in text:
         raise TopicError(f"{what} has no character U+0000", text.index("\0"))
     size = len(text.encode("utf-8", "surrogatepass"))
-    if size > _LONGEST:
-        raise TopicError(f"{what} has at most {_LONGEST:,} bytes, this has {size:,}", len(text))
+    if size > LONGEST:
+        raise TopicError(f"{what} has at most {LONGEST:,} bytes, this has {size:,}", len(text))
 
 
 def matches(topic: str, filter_: str) -> bool:
@@ -147,6 +147,11 @@ def is_filter(text: str) -> bool:
     except TopicError:
         return False
     return True
+
+
+def is_wild(filter_: str) -> bool:
+    """Whether a topic filter has a wildcard; without one it matches the topic that it is."""
+    return ONE in filter_ or REST in filter_
 
 
 def includes(wider: str, filter_: str) -> bool:

@@ -15,7 +15,6 @@ from ..celtypes import CelType
 from ..check import Checked, check
 from ..diagnostics import errors
 from ..nodes import AND, CONDITIONAL, IN, NOT, OPTIONAL_INDEX, OR, Call, Expr, Select, renumber, walk
-from ..patterns.written import TOPIC_FILTER_ARGUMENT
 from ..source import Source
 from .choices import choices
 from .conditionals import conditionals
@@ -32,7 +31,6 @@ Pass: TypeAlias = Callable[[Expr, Types], Expr]
 
 PIPELINE: tuple[tuple[str, Pass, frozenset[str]], ...] = (
     ("fold", fold, frozenset()),  # first: what is constant decides the rest
-    ("topics", topics, frozenset(TOPIC_FILTER_ARGUMENT)),  # makes comparisons and terms
     ("chosen", chosen_membership, CHOOSING),  # while it is one value that is compared
     ("optionals", optionals, OF_OPTIONALS),  # makes conditionals
     ("choices", choices, frozenset({CONDITIONAL})),  # leaves fewer conditionals in calls, and more around them
@@ -79,12 +77,16 @@ def _called(e: Expr) -> set[str]:
     return found
 
 
-def simplified(checked: Checked, source: Source) -> Checked:
+def simplified(checked: Checked, source: Source, *, spelled: bool = False) -> Checked:
     """The rewritten expression, checked; `checked` itself where nothing is gained.
+
+    With `spelled` topic filters that are written out become comparisons and patterns first, which indexes know.
 
     The checker may refuse what is only now seen to err on every event (`(true ? dyn(1) : data.x) + 1.5`); then the
     expression stays as it was. Diagnostics are those of the original.
     """
+    if spelled:
+        checked = _checked(topics(checked.expr, checked.types), checked, source)
     found = _again(checked, source)
     if found is not checked and OPTIONAL_INDEX in _called(found.expr):
         return _again(found, source)  # what is selected from may only now be known to be no optional
@@ -92,7 +94,10 @@ def simplified(checked: Checked, source: Source) -> Checked:
 
 
 def _again(checked: Checked, source: Source) -> Checked:
-    e = rewrite(checked)
+    return _checked(rewrite(checked), checked, source)
+
+
+def _checked(e: Expr, checked: Checked, source: Source) -> Checked:
     if e is checked.expr or e == checked.expr:
         return checked
     again = check(renumber(e), checked.environment, source, version=checked.version)

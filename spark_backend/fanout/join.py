@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -18,10 +18,12 @@ from ..frames import expression, layouts_of
 from ..sql import Sql, array, function, integer, literal, not_, null, quoted
 from ..sql.layout import Layout
 from ..sql.names import Names, names_beside
+from .planning import levels
 from .planning.choice import by_shape
+from .planning.levels import Mask
 from .planning.plan import Asked, Plan, Trigger, plan
 from .programs import Programs
-from .table import Row, hashed, table
+from .table import Row, hashed, keyed, table
 
 TRIGGER, OUTCOME = "trigger", "outcome"
 DELIVERED, ERRORED = "delivered", "errored"
@@ -223,14 +225,27 @@ class _Fan:
         """Events joined with the filters that they have a key of, each filter once."""
         names, plan_, entries = self.names, self.plan, self.plan.entries
         used = sorted({e.asked for e in entries})
-        keys = [_question(plan_.asked[i], i) for i in used] or [null("BIGINT")]
+        topics = {sql: number for number, sql in plan_.topics.items()}
+        masks: dict[int, list[tuple[int, Mask]]] = defaultdict(list)
+        keys: list[Sql] = []
+        for i in used:
+            question = plan_.asked[i]
+            if question is None or question.mask is None:
+                keys.append(_question(question, i))
+            else:
+                masks[topics[question.probe.sql]].append((i, question.mask))
+        hashes: dict[str, Sql] = {}
+        for number, asked in masks.items():
+            hashes |= levels.hashes((mask for _, mask in asked), number, names)
+            keys += levels.keys(asked, number, names, lambda made, i: keyed(made, integer(i)))
+        keys = keys or [null("BIGINT")]
         parsed = self.df
-        wanted = plan_.documents
-        if wanted:
-            parsed = parsed.select("*", *(expression(sql, self.df.columns).alias(n) for n, sql in wanted.items()))
-        keyed = parsed.select("*", expression(array(keys), self.df.columns).alias(names.of("keys")))
+        for wanted in (plan_.documents, levels.split(plan_.topics, names), hashes):
+            if wanted:
+                parsed = parsed.select("*", *(expression(sql, self.df.columns).alias(n) for n, sql in wanted.items()))
+        asking = parsed.select("*", expression(array(keys), self.df.columns).alias(names.of("keys")))
         # `explode` would have Spark filter by the size of the array first, and so compute all keys twice.
-        exploded = keyed.select("*", F.explode_outer(names.of("keys")).alias(names.of("asked")))
+        exploded = asking.select("*", F.explode_outer(names.of("keys")).alias(names.of("asked")))
         joined = exploded.join(F.broadcast(self.filters), F.col(names.of("asked")) == F.col(names.of("key")))
         if any(e.earlier for e in entries):
             seen = function("arrays_overlap", names.column("earlier"), names.column("keys"))

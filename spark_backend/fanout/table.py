@@ -27,12 +27,15 @@ from ..sql import (
     operator,
 )
 from ..sql.names import FLAT, Names
+from .planning.levels import hash_of
 from .planning.plan import Entry, KeyValue
-from .planning.skeletons import Value
+from .planning.shapes import Parameter
 
 POSITION_BITS = 10
 """Bits of a key that say which question it answers, so that answers to different questions are never one key."""
-_KEY = pa.struct([("a", pa.int32()), ("b", pa.binary()), ("d", pa.float64()), ("i", pa.int64())])
+_KEY = pa.struct(
+    [("a", pa.int32()), ("b", pa.binary()), ("d", pa.float64()), ("i", pa.int64()), ("l", pa.list_(pa.binary()))]
+)
 _ARROW = {
     "s": pa.string(),
     "i": pa.int64(),
@@ -56,10 +59,11 @@ class Row:
 
 def hashed(answer: Operand, position: Operand) -> Sql:
     """A key: the hash of an answer, and the position of its question. NULL has a hash as well."""
-    return _keyed(function("xxhash64", answer), position)
+    return keyed(function("xxhash64", answer), position)
 
 
-def _keyed(hash_: Operand, position: Operand) -> Sql:
+def keyed(hash_: Operand, position: Operand) -> Sql:
+    """A key by the hash of an answer."""
     return operator("|", function("shiftleft", hash_, integer(POSITION_BITS)), cast(position, "BIGINT"))
 
 
@@ -94,14 +98,17 @@ def table(spark: SparkSession, rows: Sequence[Row], names: Names) -> DataFrame:
 
 def _key_of(answer: Operand, position: Operand) -> Sql:
     """The key of an answer in the table, which has a field for each type."""
-    d, i, b = (field_of(answer, name) for name in ("d", "i", "b"))
-    hashes = [(is_not_null(x), function("xxhash64", x)) for x in (d, i)]
-    return _keyed(case(*hashes, otherwise=function("xxhash64", b)), position)
+    d, i, b, levels = (field_of(answer, name) for name in ("d", "i", "b", "l"))
+    hashes: list[tuple[Sql, Sql]] = [(is_not_null(x), function("xxhash64", x)) for x in (d, i)]
+    hashes.append((is_not_null(levels), hash_of(levels)))
+    return keyed(case(*hashes, otherwise=function("xxhash64", b)), position)
 
 
 def _key(position: int, value: KeyValue | None) -> dict[str, Any]:
-    found: dict[str, Any] = {"a": position, "b": None, "d": None, "i": None}
+    found: dict[str, Any] = {"a": position, "b": None, "d": None, "i": None, "l": None}
     match value:
+        case tuple():
+            found["l"] = value
         case bytes():
             found["b"] = value
         case float():
@@ -112,10 +119,10 @@ def _key(position: int, value: KeyValue | None) -> dict[str, Any]:
 
 
 def _parameters(rows: Sequence[Row], names: Names) -> dict[str, pa.Array]:
-    by_row: list[dict[str, list[Value]]] = []
+    by_row: list[dict[str, list[Parameter]]] = []
     most: dict[str, int] = {}
     for row in rows:
-        found: dict[str, list[Value]] = {}
+        found: dict[str, list[Parameter]] = {}
         for slot, value in row.entry.member.parameters:
             found.setdefault(slot.letter, []).append(value)
         by_row.append(found)

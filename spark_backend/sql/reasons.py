@@ -17,7 +17,6 @@ class Reason(Enum):
         "Spark's pattern functions run on Java's regular expressions, which are not RE2's, and replacements "
         "are written with $",
     )
-    TOPIC_FILTER = "topic-filter", "a topic filter is native where it is written in the filter"
     FORMAT = "format", "format_string() has other clauses, and writes numbers, times, lists and maps otherwise"
     QUOTE = "quote", "Spark has no function that writes a text as a CEL literal"
     NO_LOWERING = "no-lowering", "the function '{}' has no lowering"

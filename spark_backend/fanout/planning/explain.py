@@ -103,6 +103,8 @@ def _question(plan: Plan, position: int) -> str:
     asked = plan.asked[position]
     if asked is None:
         return "*"
+    if asked.mask is not None:
+        return f"levels of {asked.probe.cel}"
     return asked.probe.cel if asked.probe.how == "equals" else f"{asked.probe.how} of {asked.probe.cel}"
 
 
@@ -126,6 +128,8 @@ def _reasons(shape: Shape) -> Iterable[tuple[str, str]]:
 
 
 def _answer(value: KeyValue) -> str:
+    if isinstance(value, tuple):
+        return _cut(repr("/".join(level.decode("utf-8", "replace") for level in value)))
     return _cut(repr(value.decode("utf-8", "replace") if isinstance(value, bytes) else value))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 from tricel.compiler import CompileError, Environment
@@ -12,11 +12,13 @@ from tricel.compiler import celtypes as t
 from tricel.compiler.analysis.covers import ALL, Covers, Every, Outcome
 from tricel.compiler.faults import bounded
 from tricel.compiler.nodes import Call, Expr
+from tricel.compiler.patterns import topic_filters
 
 from ...compiled_filter import CompiledFilter
 from ...sql import Sql, cast, function, integer, render
 from ...sql.layout import Layout
 from ...sql.names import Names
+from .levels import Answer, Mask, masks
 from .probes import Cover, Key, Probe, SqlProber
 from .shapes import Member, Shape, Shapes
 from .skeletons import Value
@@ -35,8 +37,8 @@ _PROBE_COST, _CANDIDATE_COST, _PLAIN_COST, _JOIN_COST = 1.0, 3.0, 2.0, 5.0
 _ABSENT = {True: 0.0005, False: 0.25}
 _TRUE, _TRUE_OR_ERROR = Outcome.TRUE, Outcome.TRUE | Outcome.ERROR
 
-KeyValue: TypeAlias = bytes | float | int
-"""The answer to a question, as it is hashed; a string is its UTF-8."""
+KeyValue: TypeAlias = bytes | float | int | Answer
+"""The answer to a question, as it is hashed; a string is its UTF-8, and a topic its levels at the places of a mask."""
 
 
 class Trigger(Protocol):
@@ -53,17 +55,18 @@ class Trigger(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A probe as events are asked it: of `length` bytes of the value's UTF-8; 0: the whole.
+    """A probe as events are asked it: of `length` bytes of the value's UTF-8; 0: the whole, or the levels of a `mask`.
 
     Bytes are found faster than code points, and a text begins with another when its bytes do.
     """
 
     probe: Probe
     length: int
+    mask: Mask | None = None
 
     @property
     def sql(self) -> Sql:
-        """The answer of an event."""
+        """The answer of an event; that to a mask is made of what `levels.keys` knows."""
         value = self.probe.sql
         if self.probe.how == "equals":
             return value + 0.0 if self.probe.type == t.DOUBLE else value
@@ -72,6 +75,8 @@ class Asked:
 
     def __str__(self) -> str:
         """The question in words."""
+        if self.mask is not None:
+            return f"{self.mask} of {self.probe.cel}"
         whole = self.probe.how == "equals"
         return self.probe.cel if whole else f"{self.probe.how} of {self.length} of {self.probe.cel}"
 
@@ -93,7 +98,8 @@ class Entry:
 class Plan:
     """The filters by shape, what events are asked, and each filter's keys. Position 0 of `asked` is the key of all.
 
-    `counted` are the ids of filters whose errors matter, and which have keys for them.
+    `topics` are the topics whose levels are asked for or compared, by number. `counted` are the ids of filters whose errors
+    matter, and which have keys for them.
     """
 
     names: Names
@@ -102,6 +108,7 @@ class Plan:
     asked: tuple[Asked | None, ...]
     entries: tuple[Entry, ...]
     documents: Mapping[str, Sql]
+    topics: Mapping[int, Sql]
     counted: frozenset[str]
     keyed_cost: float
     plain_cost: float
@@ -139,7 +146,12 @@ def plan(
     entries, asked = _entries(members, chosen, counted)
     keyed = _PROBE_COST * len(asked) + _JOIN_COST + _CANDIDATE_COST * keys.candidates(chosen)
     plain = _PLAIN_COST * len(members)
-    return Plan(names, members, tuple(shapes.found), asked, entries, keys.documents(asked), counted, keyed, plain)
+    for question in asked:
+        if question is not None and question.mask is not None:
+            shapes.subjects.levels(question.probe.sql, names)
+    numbered = {n: topic for topic, n in shapes.subjects.found.items()}
+    documents = keys.documents(asked)
+    return Plan(names, members, tuple(shapes.found), asked, entries, documents, numbered, counted, keyed, plain)
 
 
 @dataclass
@@ -264,6 +276,7 @@ def _entries(
     """Each filter's keys, and the questions they answer."""
     answers: list[tuple[Member, list[tuple[Probe, Value | None]] | None]] = []
     parts: dict[Probe, Counter[str]] = defaultdict(Counter)
+    filters: dict[Probe, Counter[str]] = defaultdict(Counter)
     for member in members:
         cover = chosen[member.shape.number, member.id in counted]
         found: list[tuple[Probe, Value | None]] | None = []
@@ -274,14 +287,18 @@ def _entries(
             for value in _key_values(key, member):
                 assert found is not None
                 found.append((key.probe, value))
-                if key.probe.how != "equals" and isinstance(value, str):
+                if key.probe.how == "filter":
+                    if isinstance(value, str) and topic_filters.is_wild(value):
+                        filters[key.probe][value] += 1
+                elif key.probe.how != "equals" and isinstance(value, str):
                     parts[key.probe][value] += 1
         answers.append((member, found))
     lengths = {probe: _lengths(probe, counts) for probe, counts in parts.items()}
+    by_mask = {probe: masks(counts, _CANDIDATE_COST / _PROBE_COST) for probe, counts in filters.items()}
     asked: dict[Asked | None, int] = {None: 0}
     entries = []
     for member, found in answers:
-        keys = _questions(found, lengths)
+        keys = _questions(found, lengths, by_mask)
         if keys is None:
             entries.append(Entry(member, 0, (None,), ()))
             continue
@@ -347,7 +364,9 @@ def _cut(probe: Probe, text: str, lengths: Iterable[int]) -> tuple[int, bytes]:
 
 
 def _questions(
-    found: list[tuple[Probe, Value | None]] | None, lengths: Mapping[Probe, tuple[int, ...]]
+    found: list[tuple[Probe, Value | None]] | None,
+    lengths: Mapping[Probe, tuple[int, ...]],
+    by_mask: Mapping[Probe, Mapping[str, Mask | None]],
 ) -> dict[Asked, dict[KeyValue | None, None]] | None:
     """The keys of one filter by question; None where one of them is the key of all."""
     if found is None:
@@ -355,6 +374,14 @@ def _questions(
     questions: dict[Asked, dict[KeyValue | None, None]] = {}
     for probe, value in found:
         length, answer = 0, _answer(probe, value)
+        if probe.how == "filter":
+            if isinstance(value, str) and topic_filters.is_wild(value):
+                mask = by_mask[probe][value]
+                if mask is None:
+                    return None
+                questions.setdefault(Asked(probe, 0, mask), {})[mask.of(value)] = None
+                continue
+            probe = replace(probe, how="equals")  # a filter without wildcards is a topic; no topic is an answer to both
         if probe.how != "equals":
             length = next(iter(lengths.get(probe, ())), 1)
             if isinstance(value, str):

@@ -21,7 +21,7 @@ from ...sql.reasons import NotNative
 class Probe:
     """One thing that every event is asked: a value, or its beginning or end. `sql` is NULL where there is no value.
 
-    `how` is "equals", "prefix" or "suffix"; `type` is string, double or int. `documents` are the JSON texts that the
+    `how` is "equals", "prefix", "suffix", or "filter" for a topic filter; `type` is string, double or int. `documents` are the JSON texts that the
     value is in. `always`: an event that lacks it breaks the specification.
     """
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from tricel.compiler import CheckedFilter, CompileError, Environment, check, errors, unparse
 from tricel.compiler import celtypes as t
@@ -19,13 +20,29 @@ from tricel.compiler.faults import bounded, kind_and_place
 from tricel.compiler.nodes import IN, OR, Call, Expr, Ident, conjunction, renumber
 
 from ...compiled_filter import CompiledFilter, lower_filter
-from ...sql import Scope, Sql, Typed, Written, all_of, boolean, case, column, function, is_not_null, variant
+from ...sql import (
+    Scope,
+    Sql,
+    Typed,
+    Written,
+    all_of,
+    boolean,
+    case,
+    column,
+    equal,
+    function,
+    is_not_null,
+    topics,
+    variant,
+)
 from ...sql.context import MAX_NESTING
+from ...sql.handlers.topic_filters import text_of
 from ...sql.layout import Layout, LayoutError
 from ...sql.lower import Lowering
 from ...sql.names import Names
 from ...sql.reasons import NotNative, Reason
-from .skeletons import Hole, Part, Value, skeleton, with_holes
+from .levels import Subjects
+from .skeletons import FEW_LEVELS, Hole, Part, Value, skeleton, with_holes
 
 _DEEPEST = MAX_NESTING - 40
 """Nesting of a shape's SQL, which leaves room for the choice among shapes around it."""
@@ -33,15 +50,19 @@ _DEEPEST = MAX_NESTING - 40
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """How a parameter travels: the letter of its columns, and its type in CEL."""
+    """How a parameter travels: the letter of its columns, and its type in CEL. `topics`: a topic filter by its levels,
+    and says how it is compared."""
 
     letter: str
     type: CelType
+    topics: str = ""
 
 
 STRING, INT, DOUBLE = Slot("s", t.STRING), Slot("i", t.INT), Slot("d", t.DOUBLE)
 TIMESTAMP = Slot("i", t.TIMESTAMP)
 STRINGS, INTS, DOUBLES = Slot("ls", t.list_of(t.STRING)), Slot("li", t.list_of(t.INT)), Slot("ld", t.list_of(t.DOUBLE))
+TOPIC = Slot("s", t.STRING, "whole")
+TOPICS, MANY_LEVELS = Slot("ls", t.STRING, "few levels"), Slot("ls", t.STRING, "levels")
 _OPTIONS: Mapping[Hole, tuple[Slot, ...]] = {
     Hole.STRING: (STRING,),
     Hole.INT: (INT,),
@@ -49,15 +70,22 @@ _OPTIONS: Mapping[Hole, tuple[Slot, ...]] = {
     Hole.ANY_INT: (INT, DOUBLE),
     Hole.ANY_DOUBLE: (DOUBLE, INT),
     Hole.TIMESTAMP: (TIMESTAMP,),
+    Hole.TOPIC: (TOPIC,),
+    Hole.TOPICS: (TOPICS,),
+    Hole.MANY_LEVELS: (MANY_LEVELS,),
     Hole.STRINGS: (STRINGS,),
     Hole.INTS: (INTS, DOUBLES),
     Hole.DOUBLES: (DOUBLES,),
 }
 
 
-def converted(slot: Slot, value: Value) -> Value:
+def converted(slot: Slot, value: Value) -> Parameter:
     """A constant as the slot holds it. An int becomes the double of the same number, and the other way round."""
     match slot, value:
+        case Slot(topics="few levels"), str():
+            return topics.parameter(value)
+        case Slot(topics="levels"), str():
+            return tuple(value.split("/"))
         case Slot(letter="d"), int() | float():
             return float(value)
         case Slot(letter="i"), int() | float():
@@ -66,6 +94,10 @@ def converted(slot: Slot, value: Value) -> Value:
             return tuple(float(v) for v in value)
         case _:
             return value
+
+
+Parameter: TypeAlias = Value | tuple[str | None, ...]
+"""A constant as it travels."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +154,7 @@ class Member:
     residual: CompiledFilter | None = None
 
     @property
-    def parameters(self) -> Iterator[tuple[Slot, Value]]:
+    def parameters(self) -> Iterator[tuple[Slot, Parameter]]:
         """The constants that are not in the shape, as they travel."""
         for slot, value in zip(self.shape.slots, self.values, strict=True):
             if slot is not None:
@@ -136,6 +168,7 @@ class Shapes:
     names: Names
     layouts: Mapping[Environment, Layout]
     found: list[Shape] = field(default_factory=list)
+    subjects: Subjects = field(default_factory=Subjects)
     _choices: dict[tuple[Environment, str], tuple[Slot | None, ...]] = field(default_factory=dict)
     _shapes: dict[tuple[object, ...], Shape] = field(default_factory=dict)
 
@@ -223,10 +256,10 @@ class Shapes:
 
     def _checked(
         self, parts: Sequence[Part], slots: Sequence[Slot | None], filter_: CheckedFilter, *, holes: bool = False
-    ) -> tuple[Checked, dict[str, Typed]]:
+    ) -> tuple[Checked, dict[str, Parameterized]]:
         """The conjuncts with a root for each slot, or, for `holes`, for each constant, checked; and the roots' SQL."""
         used: dict[str, int] = {}
-        parameters: dict[str, Typed] = {}
+        parameters: dict[str, Parameterized] = {}
         roots: list[str | None] = []
         types: list[tuple[str, CelType]] = []
         for number, (slot, constant) in enumerate(zip(slots, (c for p in parts for c in p.constants), strict=True)):
@@ -253,9 +286,11 @@ class Shapes:
             raise CompileError(checked.diagnostics)
         return checked, parameters
 
-    def _lowering(self, checked: Checked, parameters: dict[str, Typed], filter_: CheckedFilter) -> ShapeLowering:
+    def _lowering(
+        self, checked: Checked, parameters: dict[str, Parameterized], filter_: CheckedFilter
+    ) -> ShapeLowering:
         layout = self.layouts[filter_.checked.environment]
-        return ShapeLowering(checked, layout, parameters=parameters, names=self.names)
+        return ShapeLowering(checked, layout, parameters=parameters, names=self.names, subjects=self.subjects)
 
     def _shape(self, parts: tuple[Part, ...], filter_: CheckedFilter, slots: tuple[Slot | None, ...]) -> Shape:
         checked, parameters = self._checked(parts, slots, filter_)
@@ -298,9 +333,18 @@ def _conjuncts(e: Expr, parts: tuple[Part, ...]) -> tuple[Expr, ...]:
     return e.args if len(parts) > 1 and isinstance(e, Call) else (e,)
 
 
-def _parameter(slot: Slot, index: int, names: Names) -> Typed:
+@dataclass(frozen=True, slots=True)
+class Parameterized:
+    """A root that is a parameter: its columns, and how it travels."""
+
+    value: Typed
+    slot: Slot
+
+
+def _parameter(slot: Slot, index: int, names: Names) -> Parameterized:
     sql = names.parameter(slot.letter, index)
-    return Typed(function("timestamp_micros", sql) if slot.type == t.TIMESTAMP else sql, slot.type, nan=False)
+    value = Typed(function("timestamp_micros", sql) if slot.type == t.TIMESTAMP else sql, slot.type, nan=False)
+    return Parameterized(value, slot)
 
 
 def _residual(exprs: tuple[Expr, ...], compiled: CompiledFilter, layout: Layout) -> CompiledFilter:
@@ -314,10 +358,14 @@ def _residual(exprs: tuple[Expr, ...], compiled: CompiledFilter, layout: Layout)
 
 @dataclass
 class ShapeLowering(Lowering):
-    """The lowering of a shape: `parameters` are roots that are columns of another table, JSON texts are parsed already."""
+    """The lowering of a shape: `parameters` are roots that are columns of another table, JSON texts are parsed already.
 
-    parameters: Mapping[str, Typed] = field(default_factory=dict)
+    So are the levels of the topics that `subjects` knows.
+    """
+
+    parameters: Mapping[str, Parameterized] = field(default_factory=dict)
     names: Names = field(default_factory=lambda: Names(""))
+    subjects: Subjects = field(default_factory=Subjects)
 
     def parsed(self, name: str) -> Typed:
         """The column of a parsed JSON text."""
@@ -327,13 +375,38 @@ class ShapeLowering(Lowering):
         """The SQL of one node; a parameter is its column."""
         match e:
             case Ident(name=name, absolute=True) if name in self.parameters:
-                return self.parameters[name]
+                return self.parameters[name].value
+            case Call(target=topic, args=(Ident(name=name, absolute=True),)) if (
+                topic is not None and name in self.parameters and self.parameters[name].slot.topics
+            ):
+                return self._matched(topic, self.parameters[name], scope)
             case Call(function=function, args=(item, Ident(name=name, absolute=True))) if (
                 function == IN and name in self.parameters
             ):
-                return self._in_parameter(item, self.parameters[name], scope)
+                return self._in_parameter(item, self.parameters[name].value, scope)
             case _:
                 return super().walk(e, scope)
+
+    def _matched(self, e: Expr, given: Parameterized, scope: Scope) -> Typed:
+        """Whether a topic filter, which is a parameter, matches a topic."""
+        topic = text_of(self, e, scope)
+        if given.slot == TOPIC:
+            return boolean(equal(topic, given.value))
+        of_topic = self.subjects.levels(topic.sql, self.names)
+        if of_topic is not None:
+            return self.let(topic, lambda text: self._by_levels(text, of_topic, given))
+        return self.let(
+            topic,
+            lambda text: self.let(
+                Typed(topics.levels(text), t.list_of(t.STRING)), lambda of: self._by_levels(text, of.sql, given)
+            ),
+        )
+
+    @staticmethod
+    def _by_levels(topic: Typed, of_topic: Sql, given: Parameterized) -> Typed:
+        if given.slot == TOPICS:
+            return boolean(topics.matches_parameter(of_topic, given.value, FEW_LEVELS))
+        return boolean(topics.matches(of_topic, given.value, topic))
 
     def _in_parameter(self, item: Expr, items: Typed, scope: Scope) -> Typed:
         (element,) = items.type.params

@@ -43,12 +43,16 @@ from tricel.compiler.nodes import (
     conjuncts,
     with_children,
 )
+from tricel.compiler.patterns.topic_filters import REST, is_filter, is_wild
+from tricel.compiler.patterns.written import TOPIC_FILTER_ARGUMENT
 from tricel.compiler.values.rfc3339 import microseconds
 
 from ...sql import regex
 
 _COMPARISONS = frozenset({EQUALS, NOT_EQUALS, LESS, LESS_EQUALS, GREATER, GREATER_EQUALS})
 _EXACT = 2**53
+FEW_LEVELS = 8
+"""Levels of a topic filter that are compared each by itself; those of others go through functions of lists."""
 _TESTING = {test: function for function, test in TEXT_TESTS.items()}
 
 
@@ -61,6 +65,9 @@ class Hole(StrEnum):
     ANY_INT = "int or double"
     ANY_DOUBLE = "double or int"
     TIMESTAMP = "timestamp"
+    TOPIC = "topic filter without wildcards"
+    TOPICS = "topic filter of few levels"
+    MANY_LEVELS = "topic filter of many levels"
     STRINGS = "list of strings"
     INTS = "list of ints or doubles"
     DOUBLES = "list of doubles"
@@ -124,6 +131,13 @@ def with_holes(e: Expr, names: Iterator[str | None], record: AttributeRecord, in
             if plain is not e:
                 return with_holes(plain, names, record, inside)
             return replace(e, target=None if e.target is None else with_holes(e.target, names, record, inside))
+        case Call(function=function, args=(Lit() as filter_,), target=topic) if (
+            topic is not None and function in TOPIC_FILTER_ARGUMENT
+        ):
+            subject, asked = with_holes(topic, names, record, inside), _topic_filter(filter_)
+            name = None if asked is None else next(names, None)
+            kept = filter_ if name is None or asked is None else _hole(name, asked)
+            return replace(e, target=subject, args=(kept,))
         case _:
             inner = inside or isinstance(e, Comprehension | Bind)
             return with_children(e, tuple(with_holes(c, names, record, inner) for c in children(e)))
@@ -185,6 +199,14 @@ def _key(e: Expr, found: list[Constant], record: AttributeRecord, inside: bool) 
                 return _key(plain, found, record, inside)
             subject = "" if target is None else _key(target, found, record, inside)
             return f"{subject}.{function}({','.join(map(_verbatim, args))})"
+        case Call(function=function, args=(Lit() as filter_,), target=topic) if (
+            topic is not None and function in TOPIC_FILTER_ARGUMENT
+        ):
+            subject, asked = _key(topic, found, record, inside), _topic_filter(filter_)
+            if asked is None:
+                return f"{subject}.{function}({_verbatim(filter_)})"
+            found.append(asked)
+            return f"{subject}.{function}(?{asked.hole.name})"
         case Call(function=function, args=args, target=target):
             subject = "" if target is None else f"{_key(target, found, record, inside)}."
             return f"{subject}{function}({','.join([_key(a, found, record, inside) for a in args])})"
@@ -240,6 +262,15 @@ def _constant(e: Expr, *, compared: bool = False) -> Constant | None:
             return Constant(Hole.TIMESTAMP, micros, e) if exact else None
         case _:
             return None
+
+
+def _topic_filter(e: Lit) -> Constant | None:
+    """A topic filter as a constant; None for what is none, and for `#`, which is a test of its own."""
+    if not isinstance(e.value, str) or e.value == REST or not is_filter(e.value):
+        return None
+    if not is_wild(e.value):
+        return Constant(Hole.TOPIC, e.value, e)
+    return Constant(Hole.TOPICS if e.value.count("/") < FEW_LEVELS else Hole.MANY_LEVELS, e.value, e)
 
 
 def _list_constant(e: Expr) -> Constant | None:

@@ -4,6 +4,16 @@ With all of them the table of lowerings is whole.
 """
 
 from ..functions import LOWERINGS
-from . import calls, comprehensions, extremes, lists, literal_args, selection, sets
+from . import calls, comprehensions, extremes, lists, literal_args, selection, sets, topic_filters
 
-__all__ = ["LOWERINGS", "calls", "comprehensions", "extremes", "lists", "literal_args", "selection", "sets"]
+__all__ = [
+    "LOWERINGS",
+    "calls",
+    "comprehensions",
+    "extremes",
+    "lists",
+    "literal_args",
+    "selection",
+    "sets",
+    "topic_filters",
+]
