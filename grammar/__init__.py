@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Any
 
-__all__ = ["cel_parser", "cesql_parser"]
+__all__ = ["cel_parser", "cesql_parser", "rule_sql_parser"]
 
 
 def cel_parser(transformer: Any) -> Any:
@@ -16,6 +16,11 @@ def cel_parser(transformer: Any) -> Any:
 def cesql_parser(transformer: Any) -> Any:
     """The parser of CloudEvents SQL, of the same kind."""
     return _parser("cesql.lark", transformer)
+
+
+def rule_sql_parser(transformer: Any) -> Any:
+    """The parser of EMQX's rule SQL, of the same kind."""
+    return _parser("rule_sql.lark", transformer)
 
 
 def _parser(grammar: str, transformer: Any) -> Any:
