@@ -40,7 +40,29 @@ COLUMNS = (*TEXTS, "qos", "payload", "publish_received_at", "event", "flags", "p
 _TEXT = frozenset({Kind.TEXT})
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _RESERVED = frozenset(
-    "as break const continue else false for function if import in let loop namespace null package return true var void while".split()
+    [
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "false",
+        "for",
+        "function",
+        "if",
+        "import",
+        "in",
+        "let",
+        "loop",
+        "namespace",
+        "null",
+        "package",
+        "return",
+        "true",
+        "var",
+        "void",
+        "while",
+    ]
 )
 _EMBEDDED = r"^[ \t\r\n]*[\[{\"]"
 
@@ -88,6 +110,13 @@ def entry(root: str, key: str, span: Span) -> Value:
 def payload(span: Span) -> Value:
     """The payload as JSON. It errs where it is none."""
     return Value(JSON_KINDS, Ident("payload", span=span))
+
+
+def decoded_payload(span: Span) -> Value:
+    """The payload's text, read as JSON where a part of it is asked for: undefined where it is none."""
+    root = Ident("payload", span=span)
+    test = Call(PRESENT, (root,), span=span)
+    return Value(JSON_KINDS, root, (test,), neg(test), defined=TRUE)
 
 
 def stepped(value: Value, step: str | int, span: Span) -> Value:

@@ -10,11 +10,13 @@ from ...nodes import (
     EQUALS,
     GREATER,
     GREATER_EQUALS,
+    IN,
     LESS,
     LESS_EQUALS,
     NOT_EQUALS,
     Call,
     Expr,
+    ListExpr,
     Lit,
     LitKind,
     string,
@@ -90,6 +92,17 @@ def _same(left: Value, right: Value) -> Truth:
         return constant(type(left.literal) is type(right.literal) and left.literal == right.literal)
     same = Call(EQUALS, (left.expr, right.expr))
     return Truth(disj((conj((*present, same)), both)), disj((conj((*present, neg(same))), one)), not present)
+
+
+def one_of(left: Value, literals: list[Value]) -> Truth:
+    """That a value is one of those that are written."""
+    alike = tuple(dict.fromkeys(item.expr for item in literals if item.kinds & left.kinds))
+    if not alike:
+        return Truth(FALSE, disj((conj(left.present), left.undefined)), not left.present)
+    same = Call(IN, (left.expr, ListExpr(alike))) if len(alike) > 1 else Call(EQUALS, (left.expr, alike[0]))
+    return Truth(
+        conj((*left.present, same)), disj((conj((*left.present, neg(same))), left.undefined)), not left.present
+    )
 
 
 def _relation(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:

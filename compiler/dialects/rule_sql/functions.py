@@ -290,9 +290,9 @@ def _mod(site: Site, span: Span, left: Any, right: Any) -> Any:
     return site.arithmetic("mod", left, right, span)
 
 
-def _topic(site: Site, span: Span, level: Any = None) -> Any:
-    topic = column("topic", span)
-    if level is None or topic is None:
+def _topic(site: Site, span: Span, level: Any | None = None) -> Any:
+    topic = column("topic", span) or UNDEFINED
+    if level is None:
         return topic
     at = level.literal if isinstance(level, Value) else None
     if not isinstance(at, int) or isinstance(at, bool):
@@ -305,7 +305,7 @@ def _topic(site: Site, span: Span, level: Any = None) -> Any:
 
 
 def _column(name: str) -> Build:
-    return lambda site, span: column(name, span)
+    return lambda site, span: column(name, span) or UNDEFINED
 
 
 def _flag(site: Site, span: Span, name: Any) -> Any:

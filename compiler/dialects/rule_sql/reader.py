@@ -197,7 +197,8 @@ class _Builder(Transformer[Token, Any]):
 
     def arithmetic(self, parts: list[_Part]) -> _Part:
         """`* / div` bind tighter than `+ -`, and all from the left."""
-        operands, pending = [parts[0]], []
+        operands: list[_Part] = [parts[0]]
+        pending: list[str] = []
         for i in range(1, len(parts), 2):
             rank = parts[i] in ("*", "/", "div")
             while pending and (pending[-1] in ("*", "/", "div")) >= rank:
@@ -242,7 +243,7 @@ class _Builder(Transformer[Token, Any]):
         return _Step(-number if parts[0] == "-" else number, _span(parts))
 
     def range(self, parts: list[_Part]) -> _Part:
-        first, last = (part.value for part in parts if isinstance(part, _Step))
+        first, last = (int(str(part.value)) for part in parts if isinstance(part, _Step))
         return _made(Range(None, first, last, _span(parts)))
 
     def part(self, parts: list[_Part]) -> _Part:

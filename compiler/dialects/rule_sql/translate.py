@@ -12,8 +12,20 @@ from ...nodes import Call as CelCall
 from ...patterns.topic_filters import is_filter, pattern_of
 from ...source import Source, Span
 from ...suggest import closest, did_you_mean
-from .columns import COLUMNS, MAPS, USER_PROPERTY, Asked, column, entry, flag, payload, stepped, without_presence
-from .compare import LARGEST, compared, identical
+from .columns import (
+    COLUMNS,
+    MAPS,
+    USER_PROPERTY,
+    Asked,
+    column,
+    decoded_payload,
+    entry,
+    flag,
+    payload,
+    stepped,
+    without_presence,
+)
+from .compare import LARGEST, compared, identical, one_of
 from .functions import FUNCTIONS, REFUSED
 from .tree import (
     Arithmetic,
@@ -33,6 +45,7 @@ from .tree import (
 )
 from .values import (
     FALSE,
+    JSON_KINDS,
     NO_VALUE,
     RAISES,
     TRUE,
@@ -91,11 +104,12 @@ class Run:
     source: Source
     coerce: bool
     found: list[Diagnostic] = field(default_factory=list)
-    aliases: dict[str, Node] = field(default_factory=dict)
+    aliases: dict[str, tuple[Node, Any]] = field(default_factory=dict)
     hidden: dict[str, Path] = field(default_factory=dict)
     outgrown: bool = False
 
     def report(self, code: str, message: str, span: Span, help_: str = "") -> None:
+        """Records a problem."""
         self.found.append(Diagnostic(code, message, self.source, span, help_))
 
     def refuse(self, message: str, span: Span, help_: str = "") -> Value:
@@ -109,6 +123,7 @@ class Run:
         return RAISES
 
     def shown(self, span: Span) -> str:
+        """The text there, on one line, or how it begins."""
         text = " ".join(self.source.text[span.start : span.end].split())
         return text if len(text) <= 40 else text[:37] + "..."
 
@@ -136,12 +151,12 @@ class Run:
                 f"'{alias.name}' is a column, and is given to another value", alias.span, "give it another name"
             )
         elif alias is not None:
-            self.aliases[alias.name] = node
+            self.aliases[alias.name] = (node, value)
         elif isinstance(node, Path) and node.steps and node.name != "payload":
             self.hidden[node.name] = node
         elif isinstance(node, Path) and node.steps:
             self.hidden["payload"] = node
-        return chosen(value, lambda v: _defined(v))
+        return _sure(value)
 
     # Conditions.
 
@@ -199,10 +214,13 @@ class Run:
         literals = [item for item in items if isinstance(item, Value) and item.literal is not None]
         if len({next(iter(item.kinds)) for item in literals}) > 1:
             self.report("TRI387", "IN compares with values of several types, and coerces none", node.span)
+        if literals and len(literals) == len(items) and isinstance(left, Value) and left.literal is None:
+            return one_of(left, literals)
         tests = [identical(left, item) for item in items]
         values = [*([left] if isinstance(left, Choice) or not left.literal else []), *items]
-        sure = every([chosen(v, _defined) for v in values] + [constant(True)])
-        return every([sure, some(tests)])
+        sure = every([_sure(v) for v in values] + [constant(True)])
+        yes, no = disj(test.yes for test in tests), conj(test.no for test in tests)
+        return every([sure, Truth(yes, no, sure.total)])
 
     # Values.
 
@@ -281,26 +299,17 @@ class Run:
         return UNDEFINED
 
     def _alias(self, name: str, steps: tuple[str | int, ...], span: Span) -> Any:
-        node = self.aliases[name]
+        node, value = self.aliases[name]
         if not steps:
-            return self._unnamed(node)
-        if (
-            isinstance(node, Path)
-            and (node.steps or node.name == "payload")
-            and node.name in ("payload", *self.aliases)
-        ):
-            whole = Path(node.name, (*node.steps, *steps), span)
-            return self._unnamed(whole)
-        return self.refuse(f"'{name}' is no part of the payload, and has no parts", span)
+            return value
+        if isinstance(node, Path) and node.name == "payload" and not node.steps:
+            return self._steps(decoded_payload(span), steps, span)
+        return mapped(
+            value, lambda v: self._steps(v, steps, span) if v.kinds == JSON_KINDS else self._no_parts(name, span)
+        )
 
-    def _unnamed(self, node: Node) -> Any:
-        """The value of a field of SELECT, without what was said of it there."""
-        before, hidden = len(self.found), self.hidden
-        self.hidden = {}
-        value = self.value(node)
-        self.hidden = hidden
-        del self.found[before:]
-        return value
+    def _no_parts(self, name: str, span: Span) -> Value:
+        return self.refuse(f"'{name}' is no part of the payload, and has no parts", span)
 
     def _steps(self, value: Value, steps: tuple[str | int, ...], span: Span) -> Value:
         for step in steps:
@@ -389,18 +398,21 @@ class Run:
         branches: list[tuple[Expr, Value]] = []
         before: tuple[Expr, ...] = ()
         subject = None if node.subject is None else self.value(node.subject)
+        total = True
         for when, then in node.whens:
             truth = self._when(subject, when)
-            branches.extend(_under((*before, truth.yes), self.value(then)))
+            value = self.value(then)
+            branches.extend(_under((*before, truth.yes), value))
             before = (*before, truth.no)
+            total = total and truth.total and _sure(value).total
         last = UNDEFINED if node.otherwise is None else self.value(node.otherwise)
         branches.extend(_under(before, last))
-        return Choice(tuple(branches))
+        return Choice(tuple(branches), total and _sure(last).total)
 
-    def _when(self, subject: Any, when: Node) -> Truth:
+    def _when(self, subject: Any | None, when: Node) -> Truth:
         if subject is None:
             return self.condition(when)
-        return every([chosen(subject, _defined), identical(subject, self.value(when))])
+        return every([_sure(subject), identical(subject, self.value(when))])
 
     def _call(self, node: Call) -> Any:
         name = node.name.removeprefix("emqx_rule_funcs.")
@@ -432,6 +444,11 @@ def _defined(value: Value) -> Truth:
     if value == UNDEFINED or value.defined == TRUE:
         return constant(True)
     return Truth(value.defined or disj((conj(value.present), value.undefined)), FALSE)
+
+
+def _sure(value: Any) -> Truth:
+    """That a value does not raise, in whichever branch."""
+    return constant(True) if isinstance(value, Choice) and value.total else chosen(value, _defined)
 
 
 def _under(guards: tuple[Expr, ...], value: Any) -> list[tuple[Expr, Value]]:

@@ -62,9 +62,10 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of several values: of the guards, which are total, at most one holds; where none does, it raises."""
+    """One of several values: of the guards, which are total, at most one holds; where none does, it raises. `total`: it never does."""
 
     branches: tuple[tuple[Expr, Value], ...]
+    total: bool = False
 
 
 @dataclass(frozen=True, slots=True)
