@@ -35,6 +35,7 @@ from .values import (
     disj,
     neg,
     number_of,
+    sure,
 )
 
 OPERATORS = {"=": EQUALS, "!=": NOT_EQUALS, "<": LESS, "<=": LESS_EQUALS, ">": GREATER, ">=": GREATER_EQUALS}
@@ -73,7 +74,7 @@ def _two(op: str, left: Value, right: Value, coerce: bool) -> Truth:
     (yes if op in _REFLEXIVE else no).append(both)
     no.append(conj((left.undefined, *right.present)))
     no.append(conj((right.undefined, *left.present)))
-    total = not present and len(left.kinds) == len(right.kinds) == 1 and bool(tests) and not tests[0][0]
+    total = sure(left) and sure(right) and len(left.kinds) == len(right.kinds) == 1 and bool(tests) and not tests[0][0]
     return Truth(disj(yes), disj(no), total)
 
 
@@ -87,22 +88,22 @@ def _same(left: Value, right: Value) -> Truth:
     both = conj((left.undefined, right.undefined))
     one = disj((conj((left.undefined, *right.present)), conj((right.undefined, *left.present))))
     if not left.kinds & right.kinds:
-        return Truth(both, disj((one, conj(present))), not present)
+        return Truth(both, disj((one, conj(present))), sure(left) and sure(right))
     if left.literal is not None and right.literal is not None:
         return constant(type(left.literal) is type(right.literal) and left.literal == right.literal)
     same = Call(EQUALS, (left.expr, right.expr))
-    return Truth(disj((conj((*present, same)), both)), disj((conj((*present, neg(same))), one)), not present)
+    return Truth(
+        disj((conj((*present, same)), both)), disj((conj((*present, neg(same))), one)), sure(left) and sure(right)
+    )
 
 
 def one_of(left: Value, literals: list[Value]) -> Truth:
     """That a value is one of those that are written."""
     alike = tuple(dict.fromkeys(item.expr for item in literals if item.kinds & left.kinds))
     if not alike:
-        return Truth(FALSE, disj((conj(left.present), left.undefined)), not left.present)
+        return Truth(FALSE, disj((conj(left.present), left.undefined)), sure(left))
     same = Call(IN, (left.expr, ListExpr(alike))) if len(alike) > 1 else Call(EQUALS, (left.expr, alike[0]))
-    return Truth(
-        conj((*left.present, same)), disj((conj((*left.present, neg(same))), left.undefined)), not left.present
-    )
+    return Truth(conj((*left.present, same)), disj((conj((*left.present, neg(same))), left.undefined)), sure(left))
 
 
 def _relation(op: str, left: Expr, right: Expr) -> tuple[Expr, Expr]:

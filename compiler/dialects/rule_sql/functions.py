@@ -31,6 +31,7 @@ from .values import (
     neg,
     negated,
     of_kind,
+    sure,
 )
 
 
@@ -82,7 +83,7 @@ def _kind_test(*kinds: Kind, undefined: bool = False, whole: bool | None = None)
             # What raises is neither; within a value it is `not found`.
             inside = conj((*v.present, neg(conj((found,)))))
             gone = v.undefined
-            total = not v.present
+            total = sure(v)
             return Truth(
                 disj((found, gone if undefined else FALSE)), disj((inside, FALSE if undefined else gone)), total
             )
@@ -133,7 +134,7 @@ _STRLEN = _on_text(
 )
 
 
-def _substr(site: Site, span: Span, value: Any, start: Any, length: Any = None) -> Any:
+def _substr(site: Site, span: Span, value: Any, start: Any, length: Any | None = None) -> Any:
     first = start.literal if isinstance(start, Value) else None
     count = length.literal if isinstance(length, Value) else None
     if not isinstance(first, int) or first < 0 or (length is not None and (not isinstance(count, int) or count < 0)):

@@ -68,6 +68,7 @@ from .values import (
     negated,
     of_kind,
     some,
+    sure,
 )
 
 _CEL = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE}
@@ -351,7 +352,7 @@ class Run:
             text = of_kind(v, Kind.TEXT)
             test = CelCall("matches", (string(pattern_of(filter_), node.span),), text.expr, span=node.span)
             no = disj((conj((*text.present, neg(test))), v.undefined))
-            return Truth(conj((*text.present, test)), no, not text.present) if text != NO_VALUE else RAISES
+            return Truth(conj((*text.present, test)), no, sure(v) and len(v.kinds) == 1) if text != NO_VALUE else RAISES
 
         return chosen(left, one)
 

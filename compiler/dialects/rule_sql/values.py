@@ -120,6 +120,11 @@ def disj(terms: Iterable[Expr]) -> Expr:
     return TRUE if TRUE in flat else disjunction(tuple(flat))
 
 
+def sure(value: Value) -> bool:
+    """Whether a value never raises."""
+    return not value.present or value.defined == TRUE or value == UNDEFINED
+
+
 def neg(term: Expr) -> Expr:
     """The opposite of a total term."""
     match term:
