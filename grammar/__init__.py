@@ -6,7 +6,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-__all__ = ["cel_parser", "cesql_parser", "hocon_lexer"]
+__all__ = ["cel_parser", "cesql_parser", "hocon_lexer", "rule_sql_parser"]
 
 
 def cel_parser(transformer: Any) -> Any:
@@ -17,6 +17,11 @@ def cel_parser(transformer: Any) -> Any:
 def cesql_parser(transformer: Any) -> Any:
     """The parser of CloudEvents SQL, of the same kind."""
     return _parser("cesql.lark", transformer)
+
+
+def rule_sql_parser(transformer: Any) -> Any:
+    """The parser of EMQX's rule SQL, of the same kind."""
+    return _parser("rule_sql.lark", transformer)
 
 
 @cache

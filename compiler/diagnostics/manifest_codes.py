@@ -296,6 +296,65 @@ DIALECT_AND_MANIFEST = {
         "A union of filters that lacks one would lose the events that this one wants. While a Trigger cannot be read or "
         "its filter is wrong, its broker has none.",
     ),
+    "TRI380": Code(
+        "error",
+        "not rule SQL",
+        "The text is no check of EMQX's rule SQL: `SELECT fields [WHERE condition]`. Strings stand in single quotes and "
+        "have no escapes, names that are no plain words in double quotes, and comparisons do not follow each other.",
+    ),
+    "TRI381": Code(
+        "error",
+        "FROM or FOREACH in a check",
+        "A check is asked of each message of the validation's topics, so EMQX refuses a FROM clause and FOREACH in it "
+        "(`non_empty_from_clause`, `foreach_not_allowed`).",
+    ),
+    "TRI382": Code(
+        "error",
+        "function of rule SQL that is not known",
+        "Rule SQL has no function of this name, none that is translated, or it takes another number of arguments. In "
+        "EMQX the call would raise, and the check would fail for every message.",
+    ),
+    "TRI383": Code(
+        "error",
+        "part of rule SQL without an exact CEL",
+        "What is pointed at has no expression in CEL that is true for the same messages. It is refused, for a check that "
+        "passes other messages is worse than none.",
+    ),
+    "TRI384": Code(
+        "warning",
+        "check that raises or never passes",
+        "In EMQX a path alone is no condition, and `NOT IN`, NOT of AND, OR, NOT or IN raise. What raises fails the "
+        "check, whatever the message is.",
+    ),
+    "TRI385": Code(
+        "warning",
+        "column that a message does not have",
+        "A name that is no column is undefined, and an undefined value compares false. The literals `true` and `false` "
+        "are written in lower case: `TRUE` is a name.",
+    ),
+    "TRI386": Code(
+        "warning",
+        "letters beyond ASCII",
+        "EMQX changes the case of all letters, counts what a reader sees as one character, and matches patterns by bytes. "
+        "CEL changes A to Z, and counts and matches code points. Texts of ASCII are the same to both.",
+    ),
+    "TRI387": Code(
+        "warning",
+        "comparison of two types",
+        "EMQX reads the text of a number, and writes truth values as texts, to compare values of two types; IN coerces "
+        "nothing. The dialect `rule-sql` lets such a comparison fail the check, `rule-sql-compat` coerces.",
+    ),
+    "TRI388": Code(
+        "error",
+        "value that is another one each time",
+        "The clock, a random number or a fresh id is not of the message. The same message would pass once and fail again.",
+    ),
+    "TRI389": Code(
+        "error",
+        "question whether a column is missing",
+        "CEL errs where a column is missing, and a check that errs has failed. That is exact unless a missing column "
+        "lets the check pass, as under NOT, or with is_null.",
+    ),
     "TRI390": Code(
         "error",
         "not HOCON",

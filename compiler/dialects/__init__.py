@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from ..documents.document import Place
 from ..suggest import closest, did_you_mean
-from . import attribute_filters, attributes, cel, cesql, combinators, expression, labels, source_and_type, subscriptions
+from . import (
+    attribute_filters,
+    attributes,
+    cel,
+    cesql,
+    combinators,
+    expression,
+    labels,
+    rule_sql,
+    source_and_type,
+    subscriptions,
+)
 from .combinators import Known
 from .expression import expand_match
 from .model import Dialect, Rows, ToCel, Translation, Under, standing
@@ -29,6 +40,8 @@ DIALECTS: tuple[Dialect, ...] = (
     NOT,
     cesql.CESQL,
     cesql.SQL,
+    rule_sql.RULE_SQL,
+    rule_sql.RULE_SQL_COMPAT,
     subscriptions.ROW,
     labels.ROW,
 )
