@@ -33,7 +33,7 @@ from tricel.spark_backend.run.streaming.stream import Options, run_stream
 
 root = Path(sys.argv[1])
 name = f"delta:{root}/lake"
-settings = {"spark.driver.memory": "1g", "spark.jars": sys.argv[2]}
+settings = {"spark.driver.memory": "1g", "spark.jars": sys.argv[2], "spark.databricks.delta.snapshotPartitions": "2"}
 spark = start_session("local[1]", settings, connectors=connectors_of([name]))
 TRIGGERS = [Trigger("some", "ce.id != '2'")]
 rows = [(str(n), "s", "t") for n in range(4)]
