@@ -27,10 +27,10 @@ _PRODUCER = {"kafka.acks": "all", "kafka.enable.idempotence": "true"}
 
 def check(places: Sequence[Place], options: PlaceOptions, use: Use) -> None:
     """Raises RunError (TRI613, TRI616, TRI617, TRI619) for what is plain before Spark starts."""
-    for place in places:
-        topics_of(place)
     if use is Use.WRITE:
         sink(places[0], options)
+    else:
+        source(places, options)
     check_reachable(connection_of(options.kafka, places[0].text))
 
 
@@ -180,7 +180,8 @@ def sink(place: Place, options: PlaceOptions) -> Sink:
 
     Raises RunError: TRI613, TRI616, TRI617, TRI619 for what is no one topic.
     """
-    topics, kafka = topics_of(place), options.kafka
+    kafka = options.kafka
+    topics = ("",) if kafka.topic_from and not place.name else topics_of(place)
     if len(topics) > 1:
         raise RunError("TRI619", "deliveries go to one topic", place.text, "name one, or give --topic-from")
     if kafka.topic_from == "annotation":

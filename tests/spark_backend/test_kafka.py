@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kafka_broker import Broker
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 TRACE = ("traceparent", b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 TRIGGERS = {"shop/even": "int(data.n) % 2 == 0", "shop/all": "true"}
