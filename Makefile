@@ -16,9 +16,10 @@ MUTATIONS ?= 100000
 NIGHT    := .nightly
 
 # The parts of the nightly run, and what pytest is given for each; the longest are begun first.
-NIGHTLY := sampled streams delta executors mutations patterns random-1 random-2 random-3 random-4 random-5 random-6 random-7 random-8
+NIGHTLY := sampled streams kafka delta executors mutations patterns random-1 random-2 random-3 random-4 random-5 random-6 random-7 random-8
 night-sampled   := -m sampled
 night-streams   := -m slow tests/spark_backend/test_stream_faults.py
+night-kafka     := -m slow tests/spark_backend/test_kafka_faults.py
 night-delta     := -m slow tests/spark_backend/test_delta.py
 night-executors := -m slow tests/spark_backend/test_cluster.py tests/spark_backend/test_standalone.py
 night-mutations := tests/compiler/test_mutations.py
@@ -29,7 +30,7 @@ night-random    := tests/spark_backend/test_random.py
 spark_env = PYSPARK_PYTHON="$(CURDIR)/$(1)/bin/python" PYSPARK_DRIVER_PYTHON="$(CURDIR)/$(1)/bin/python"
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-executors test-cluster nightly nightly-parts check lint format docs dev bench soak compat clean java
+.PHONY: help demo test test-slow test-executors test-cluster test-kafka nightly nightly-parts check lint format docs dev bench soak compat clean java
 
 help: ## list the targets
 	@echo "usage: make TARGET [PYTHON=python3.12] [ARGS='extra pytest arguments']"
@@ -49,6 +50,9 @@ test-executors: java $(VENV)/.installed-dev ## run filters on Spark executors in
 
 test-cluster: $(VENV)/.installed-dev ## run the tests that need a Kubernetes API server (TRICEL_APISERVER=/path/to/apiserver)
 	$(BIN)/pytest -m cluster tests/k8s $(ARGS)
+
+test-kafka: java $(VENV)/.installed-dev ## run the tests that need a Kafka broker, which is run from jars that Maven brings
+	$(call spark_env,$(VENV)) $(BIN)/pytest -m 'kafka and not slow' tests/spark_backend/test_kafka.py tests/spark_backend/test_kafka_faults.py $(ARGS)
 
 nightly: java $(VENV)/.installed-dev ## run all that `make test` samples or leaves out, in parts (PART=NAME: one; ANEW=1: done ones, too)
 	@$(if $(filter-out $(NIGHTLY),$(PART)),echo "error: no part is called '$(PART)'; make nightly-parts lists them"; exit 1)

@@ -26,6 +26,7 @@ class Trigger:
     text: str
     on_error: str = ""
     destination: str = "http://sink.example/"
+    topic: str = ""
 
     @property
     def compiled(self) -> CompiledFilter:

@@ -161,7 +161,7 @@ class Broker:
                     low, high = consumer.get_watermark_offsets(TopicPartition(topic, partition), 30)
                     consumer.assign([TopicPartition(topic, partition, low)])
                     while low < high:
-                        for message in consumer.consume(10_000, 1.0):
+                        for message in consumer.consume(min(high - low, 10_000), 1.0):
                             assert message.error() is None, message.error()
                             low = message.offset() + 1
                             found.append(message)

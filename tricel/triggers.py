@@ -63,6 +63,11 @@ class CompiledTrigger:
         """The name of the subscriber: its URI, or its reference as kubectl writes it."""
         return self.manifest.destination
 
+    @property
+    def topic(self) -> str:
+        """The topic of Kafka that the annotation `tricel.dev/topic` names; empty where it is absent."""
+        return self.manifest.topic
+
 
 def load_triggers(
     *paths: str | Path,

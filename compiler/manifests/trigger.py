@@ -19,7 +19,7 @@ from ..nodes import conjunction
 from ..source import Source, Span
 from ..suggest import closest, did_you_mean
 from ..versions import BY_API_VERSION, CURRENT, LANGUAGES, LanguageVersion
-from .trigger_fields import EXPRESSION, KNATIVE_GROUP, LANGUAGE, ON_ERROR, group_of
+from .trigger_fields import EXPRESSION, KNATIVE_GROUP, LANGUAGE, ON_ERROR, TOPIC, group_of
 from .trigger_kinds import trigger_places
 from .trigger_rules import Reading, check_trigger, text_of
 
@@ -59,6 +59,11 @@ class Trigger:
     def on_error(self) -> str:
         """What the annotation `tricel.dev/on-error` asks for: drop, deliver or fail; empty where it is absent."""
         return self.annotations.get(ON_ERROR, "")
+
+    @property
+    def topic(self) -> str:
+        """The topic of Kafka that the annotation `tricel.dev/topic` names; empty where it is absent."""
+        return self.annotations.get(TOPIC, "")
 
     @property
     def destination(self) -> str:

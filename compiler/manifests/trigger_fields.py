@@ -40,7 +40,9 @@ EXPRESSION = "tricel.dev/expression"
 """Annotation of a Knative Trigger: a CEL expression that an event must pass beside the Trigger's filters."""
 LANGUAGE = "tricel.dev/language-version"
 """Annotation of a Knative Trigger: the version of the filter language, instead of the one that its apiVersion names."""
-ANNOTATIONS = (ON_ERROR, EXPRESSION, LANGUAGE)
+TOPIC = "tricel.dev/topic"
+"""Annotation: the topic of Kafka that a run delivers to, where it is told to take topics from annotations."""
+ANNOTATIONS = (ON_ERROR, EXPRESSION, LANGUAGE, TOPIC)
 """Every annotation of our own prefix."""
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """Annotation: the manifest that `kubectl apply` was given, as JSON."""

@@ -11,10 +11,10 @@ from ..events.tables import EventTable, EventTables
 from ..failure import RunError, Warn
 from ..spark_errors import SPARK_FAILURES, cause
 from .connectors import KAFKA_CONNECTOR
-from .kafka_options import Connection, check_reachable, connection_of
+from .kafka_options import Connection, check_early, check_reachable, connection_of
 from .kafka_records import ALL, dead_letters, deliveries
 from .kafka_topics import check_topics, offsets
-from .model import Addressee, EventSource, Sink, Staged, Told
+from .model import Addressee, Staged, Told
 from .names import topics_of
 from .options import PlaceOptions
 from .place import KAFKA, Place, Use, parse_place
@@ -26,12 +26,11 @@ _PRODUCER = {"kafka.acks": "all", "kafka.enable.idempotence": "true"}
 
 
 def check(places: Sequence[Place], options: PlaceOptions, use: Use) -> None:
-    """Raises RunError (TRI613, TRI616, TRI617, TRI619) for what is plain before Spark starts."""
-    for place in places:
-        topics_of(place)
-    if use is Use.WRITE:
-        sink(places[0], options)
-    check_reachable(connection_of(options.kafka, places[0].text))
+    """Raises RunError (TRI613, TRI616, TRI617, TRI618, TRI619) for what is plain before Spark starts."""
+    topics = sink(places[0], options).named if use is Use.WRITE else source(places, options).topics
+    connection = connection_of(options.kafka, places[0].text)
+    check_reachable(connection)
+    check_early(connection, topics)
 
 
 @dataclass(frozen=True)
@@ -100,7 +99,7 @@ class Topics:
         return RunError("TRI616", f"this cannot be read: {cause(e)}", self.name, help_)
 
 
-def source(places: Sequence[Place], options: PlaceOptions) -> EventSource:
+def source(places: Sequence[Place], options: PlaceOptions) -> Topics:
     """The records of topics.
 
     Raises RunError: TRI613, TRI616, TRI617.
@@ -133,11 +132,15 @@ class TopicSink:
         """True: a record is written as it came."""
         return True
 
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The topics that the command line names."""
+        return tuple(t for t in ("" if self.topic_from else self.topic, self.dead) if t)
+
     def check(self, spark: SparkSession) -> None:
         """Raises RunError (TRI612, TRI616, TRI618) where the topics cannot be written to."""
         check_format(spark, KAFKA_CONNECTOR, self.name)
-        named = [*([] if self.topic_from else [self.topic]), *([self.dead] if self.dead else [])]
-        check_topics(spark, self.connection, named)
+        check_topics(spark, self.connection, self.named)
 
     def prepare(self, staged: Staged) -> None:
         """Raises RunError (TRI618, TRI619) where a topic of the batch is not there, or no topic is called so."""
@@ -166,7 +169,13 @@ class TopicSink:
         """The topic of each trigger."""
         found = {}
         for t in triggers:
-            name = (t.id if self.topic_from == "trigger" else t.destination).replace("/", ".")
+            named = {"trigger": t.id, "subscriber": t.destination, "annotation": t.topic}[self.topic_from]
+            name = named if self.topic_from == "annotation" else named.replace("/", ".")
+            if not name:
+                message = f"no {self.topic_from} names a topic for '{t.id}'"
+                raise RunError(
+                    "TRI619", message, t.id, "give it the annotation tricel.dev/topic, or another --topic-from"
+                )
             try:
                 (found[t.id],) = topics_of(Place(KAFKA, name, t.id))
             except (RunError, ValueError):
@@ -175,17 +184,15 @@ class TopicSink:
         return found
 
 
-def sink(place: Place, options: PlaceOptions) -> Sink:
+def sink(place: Place, options: PlaceOptions) -> TopicSink:
     """The topics that pairs are produced to.
 
     Raises RunError: TRI613, TRI616, TRI617, TRI619 for what is no one topic.
     """
-    topics, kafka = topics_of(place), options.kafka
+    kafka = options.kafka
+    topics = ("",) if kafka.topic_from and not place.name else topics_of(place)
     if len(topics) > 1:
         raise RunError("TRI619", "deliveries go to one topic", place.text, "name one, or give --topic-from")
-    if kafka.topic_from == "annotation":
-        message = "a sink is not told of annotations"
-        raise RunError("TRI619", message, place.text, "give --topic-from trigger or subscriber")
     dead = parse_place(kafka.dead_letters) if kafka.dead_letters else None
     if dead is not None and (dead.kind != KAFKA or len(topics_of(dead)) > 1):
         raise RunError("TRI619", "dead letters go to one topic of Kafka", dead.text, "write --dead-letters kafka:TOPIC")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 
 from ..failure import RunError
@@ -82,7 +83,7 @@ def connection_of(options: KafkaOptions, place: str) -> Connection:
             spark[_OF_SPARK[given.lower()]] = value
         else:
             client[name] = value
-    bootstrap = options.bootstrap or client.pop(BOOTSTRAP, "")
+    bootstrap = options.bootstrap or client.pop(BOOTSTRAP, "") or options.of_spark
     client.pop(BOOTSTRAP, None)
     if not bootstrap.strip():
         raise RunError("TRI616", "no broker is named", place, _OF_KAFKA)
@@ -101,6 +102,35 @@ def check_reachable(connection: Connection) -> None:
         except OSError as e:
             why = why or (e.strerror or str(e) or type(e).__name__)
     raise RunError("TRI616", f"no broker can be reached: {why}", connection.bootstrap, _OF_KAFKA)
+
+
+def check_known(connection: Connection, topics: Sequence[str], known: Collection[str]) -> None:
+    """Raises RunError (TRI618) for the first of the topics that is not among the known ones."""
+    missing = [t for t in topics if t not in known]
+    if missing:
+        meant = next(iter(get_close_matches(missing[0], sorted(known), 1)), "")
+        help_ = f"did you mean '{meant}'?" if meant else "make it, or check its name and the brokers'"
+        raise RunError("TRI618", f"there is no topic '{missing[0]}'", connection.bootstrap, help_)
+
+
+def check_early(connection: Connection, topics: Sequence[str]) -> None:
+    """Raises RunError (TRI618) for a topic that is not there, where confluent-kafka is installed and can tell.
+
+    It knows other properties than Kafka's own clients: where some are given, Spark's client looks later.
+    """
+    if connection.client:
+        return
+    try:
+        from confluent_kafka import KafkaException
+        from confluent_kafka.admin import AdminClient
+    except ImportError:
+        return
+    try:
+        client = AdminClient({BOOTSTRAP: connection.bootstrap, "log_level": 0})
+        known = client.list_topics(timeout=_SECONDS).topics
+    except KafkaException:
+        return
+    check_known(connection, topics, known)
 
 
 def _host_and_port(address: str) -> tuple[str, int]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 from pyspark.sql import SparkSession
 
 from ..failure import RunError
-from .kafka_options import BOOTSTRAP, Connection
+from .kafka_options import BOOTSTRAP, Connection, check_known
 
 _MILLISECONDS = 20_000
 _ADMIN = "org.apache.kafka.clients.admin"
@@ -62,11 +61,7 @@ class _Admin:
         """The partitions of the topics."""
         try:
             known = set(self.client.listTopics().names().get())
-            missing = [t for t in topics if t not in known]
-            if missing:
-                meant = next(iter(get_close_matches(missing[0], sorted(known), 1)), "")
-                help_ = f"did you mean '{meant}'?" if meant else "make it, or check its name and the brokers'"
-                raise RunError("TRI618", f"there is no topic '{missing[0]}'", self.connection.bootstrap, help_)
+            check_known(self.connection, topics, known)
             names = self.jvm.java.util.ArrayList()
             for topic in topics:
                 names.add(topic)

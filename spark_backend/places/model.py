@@ -63,6 +63,10 @@ class Addressee(Protocol):
     def destination(self) -> str:
         """The name of the subscriber."""
 
+    @property
+    def topic(self) -> str:
+        """The topic that an annotation names; empty where none does."""
+
 
 @dataclass(frozen=True, slots=True)
 class Addressed:
@@ -70,6 +74,7 @@ class Addressed:
 
     id: str
     destination: str
+    topic: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,11 @@ def topics_of(place: Place) -> tuple[str, ...]:
     """The topics that a place names.
 
     Raises:
-        RunError: TRI613 for what no topic of Kafka is called, or a topic that is named twice.
+        RunError: TRI613 where none is named, for what no topic of Kafka is called, or a topic that is named twice.
     """
+    if not place.name:
+        help_ = "write kafka:TOPIC or kafka:TOPIC,TOPIC; kafka: alone is for --out with --topic-from"
+        raise RunError("TRI613", f"nothing follows '{place.kind}:'", place.text, help_)
     topics = tuple(place.name.split(","))
     for i, topic in enumerate(topics):
         why = _unfit(topic)

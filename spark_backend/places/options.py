@@ -37,6 +37,7 @@ class KafkaOptions:
 
     `bootstrap` is `--kafka-bootstrap`, `options` are of Spark's source and sink (`--kafka-option`, which come last).
     `topic_from` is one of `TOPIC_FROM`, empty for the sink's one topic. `dead_letters` is the text of a place.
+    `of_spark` are the brokers that a setting of Spark names, where nothing else does.
     """
 
     bootstrap: str = ""
@@ -44,6 +45,7 @@ class KafkaOptions:
     config: str = ""
     topic_from: str = ""
     dead_letters: str = ""
+    of_spark: str = ""
 
 
 @dataclass(frozen=True)

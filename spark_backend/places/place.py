@@ -38,7 +38,10 @@ class Use(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A place that a command line names: its kind, what follows the kind, and the text itself."""
+    """A place that a command line names: its kind, what follows the kind, and the text itself.
+
+    The name is empty for `kafka:` alone, where triggers name topics.
+    """
 
     kind: str
     name: str
@@ -61,7 +64,7 @@ def parse_place(text: str | os.PathLike[str]) -> Place:
             help_ = f"write {_WRITTEN[kind]}" + ("; --kafka-bootstrap names the brokers" if kind == KAFKA else "")
             raise RunError("TRI611", f"'{kind}://' is not a place that is known here", given, help_)
         name = given[len(kind) + 1 :]
-        if not name.strip():
+        if not name.strip() and (name or kind != KAFKA):
             raise RunError("TRI613", f"nothing follows '{kind}:'", given, f"write {_WRITTEN[kind]}")
         return Place(kind, name, given)
     if os.path.lexists(given):

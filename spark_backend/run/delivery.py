@@ -76,6 +76,10 @@ class Filter(Protocol):
     def destination(self) -> str:
         """The name of the subscriber, for what is written by subscriber."""
 
+    @property
+    def topic(self) -> str:
+        """The topic that an annotation names; empty where none does."""
+
 
 T = TypeVar("T")
 

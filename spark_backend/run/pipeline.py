@@ -144,7 +144,7 @@ def _written(
         staged = Staged(delivery.spark, target, STAGING, judge.triggers, BatchName(uuid.uuid4().hex, 0))
         if not sink.folder:
             sink.prepare(staged)
-            addressed = [{"id": t.id, "to": t.destination} for t in judge.triggers]
+            addressed = [{"id": t.id, "to": t.destination, "topic": t.topic} for t in judge.triggers]
             value = {"run": staged.batch.writer, "triggers": addressed, "report": told(report)}
             target.create(STAGING)
             target.write(_READY, json.dumps(value, ensure_ascii=False))
@@ -167,7 +167,7 @@ def _finished(target: Directory, sink: Sink) -> RunReport | None:
         return None
     with target.held():
         value = json.loads(text)
-        triggers = [Addressed(row["id"], row["to"]) for row in value["triggers"]]
+        triggers = [Addressed(row["id"], row["to"], row.get("topic", "")) for row in value["triggers"]]
         staged = Staged(target.spark, target, STAGING, triggers, BatchName(value["run"], 0))
         publish(sink, staged, again=True)
         target.write(REPORT, value["report"])

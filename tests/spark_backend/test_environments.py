@@ -368,6 +368,7 @@ class About(Named):
 
     on_error: str = ""
     destination: str = "http://sink.example/"
+    topic: str = ""
 
 
 def test_a_run_over_records_counts_and_explains(spark: SparkSession, tmp_path: Any) -> None:

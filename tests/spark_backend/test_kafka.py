@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,13 @@ from tricel.spark_backend.failure import RunError
 from tricel.spark_backend.places.kinds import check_sink, check_source, sink_of, source_of
 from tricel.spark_backend.places.options import KafkaOptions, PlaceOptions, Rate
 from tricel.spark_backend.run import pipeline
-from tricel.spark_backend.run.streaming.sets import SetTrigger
+from tricel.spark_backend.run.streaming.sets import SetTrigger, addressed, set_of
 
 if TYPE_CHECKING:
     from kafka_broker import Broker
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.kafka]
 
 TRACE = ("traceparent", b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
 TRIGGERS = {"shop/even": "int(data.n) % 2 == 0", "shop/all": "true"}
@@ -102,8 +103,10 @@ def test_a_stream_from_topic_to_topic(spark: SparkSession, broker: Broker, tmp_p
             return None
 
     def run() -> int:
-        found = triggers(TRIGGERS)
-        source, sink = source_of(["kafka:arriving"], options(broker)), sink_of("kafka:going", options(broker))
+        found = [replace(t, topic="going") for t in triggers(TRIGGERS)]
+        assert [t.topic for t in addressed(set_of(found, "drop").text)] == ["going"] * 2
+        sink = sink_of("kafka:", options(broker, topic_from="annotation"))
+        source = source_of(["kafka:arriving"], options(broker))
         loaded = Loaded(tuple(found), ())
         how = Options(available_now=True, format="parquet", partition="none")
         out, stop = str(tmp_path / "out"), threading.Event()
@@ -164,7 +167,15 @@ def test_what_can_be_wrong(spark: SparkSession, broker: Broker, tmp_path: Path) 
         source_of(["kafka:order"], options(broker)).batch(spark, print)
     assert raised.value.diagnostic.code == "TRI618"
     assert "did you mean 'orders'" in raised.value.diagnostic.help
-    for more in ({"topic_from": "annotation"}, {"dead_letters": "dead"}, {"dead_letters": "kafka:a,b"}):
+    named = PlaceOptions(kafka=KafkaOptions(of_spark=broker.bootstrap))
+    check_source(["kafka:orders"], named)
+    for look in (lambda: check_source(["kafka:orders,order"], named), lambda: check_sink("kafka:order", named)):
+        with pytest.raises(RunError, match="there is no topic 'order'"):
+            look()
+    check_sink("kafka:", options(broker, topic_from="annotation"))
+    with pytest.raises(RunError, match="nothing follows 'kafka:'"):
+        check_sink("kafka:", options(broker))
+    for more in ({"dead_letters": "dead"}, {"dead_letters": "kafka:a,b"}):
         with pytest.raises(RunError) as raised:
             check_sink("kafka:orders", options(broker, **more))
         assert raised.value.diagnostic.code == "TRI619"

@@ -223,7 +223,7 @@ def test_views_and_several_tables(spark: SparkSession, table: str, tmp_path: Pat
 class Records:
     """A trigger about records of Kafka, which ends the run where it errs."""
 
-    id, destination, on_error = "big", "", "fail"
+    id, destination, topic, on_error = "big", "", "", "fail"
 
     @property
     def compiled(self) -> CompiledFilter:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from tricel.spark_backend.places.options import TOPIC_FROM, KafkaOptions, PlaceOptions, Rate
-from tricel.spark_backend.places.place import PATH, parse_place
+from tricel.spark_backend.places.place import KAFKA, PATH, parse_place
 
 from .options import chosen_environment, chosen_schemas, environment_options, repeatable
 
@@ -32,6 +32,14 @@ def is_other(out: str) -> bool:
     Raises RunError for what is no place.
     """
     return parse_place(out).kind != PATH
+
+
+def is_kafka(out: str) -> bool:
+    """Whether what is written goes to topics of Kafka.
+
+    Raises RunError for what is no place.
+    """
+    return parse_place(out).kind == KAFKA
 
 
 def place_options(command: _Command) -> _Command:
@@ -98,5 +106,6 @@ def chosen_places(options: Mapping[str, Any]) -> PlaceOptions:
             config=options["kafka_config"],
             topic_from=options["topic_from"] or "",
             dead_letters=options["dead_letters"],
+            of_spark=settings("--conf", options["conf"]).get("spark.kafka.bootstrap.servers", ""),
         ),
     )

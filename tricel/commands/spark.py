@@ -20,7 +20,7 @@ from ..exits import EXIT_FAILURE, EXIT_FINDINGS, failed, guarded, print_diagnost
 from ..extras import needs
 from ..triggers import STDIN, CompiledTrigger, read_triggers, warning_of_none
 from .options import engine_option, limit_option, repeatable
-from .places import chosen_places, is_other, place_options, settings
+from .places import chosen_places, is_kafka, is_other, place_options, settings
 from .stream import StreamChoice, account_of, origin_of, run_stream_command
 
 if TYPE_CHECKING:
@@ -90,6 +90,8 @@ class RunChoice:
             if self.format_given == "jsonl":
                 raise click.UsageError("--format jsonl needs an --out that is a folder")
             _without("an --out that is a folder", "partition_by", "with_event")
+        if self.out is None or not is_kafka(self.out):
+            _without("an --out kafka:TOPIC", "dead_letters", "topic_from")
         if self.with_event and self.dry_run:
             raise click.UsageError("--with-event needs --out: a dry run writes nothing")
 

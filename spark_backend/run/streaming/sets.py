@@ -33,6 +33,7 @@ class SetTrigger:
     compiled: CompiledFilter
     on_error: str
     destination: str = ""
+    topic: str = ""
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class TriggerSet:
             {"id": t.id, "cel": t.compiled.cel, "engine": t.compiled.engine, "onError": t.on_error, "to": t.destination}
             | _environment(t.compiled)
             | _language(t.compiled)
+            | ({"topic": t.topic} if t.topic else {})
             for t in self.triggers
         ]
         lines = ",\n".join(json.dumps(row, sort_keys=True, ensure_ascii=False) for row in rows)
@@ -78,7 +80,7 @@ def _language(compiled: CompiledFilter) -> dict[str, object]:
 
 def set_of(triggers: Sequence[Filter], on_error: str) -> TriggerSet:
     """The set of these triggers, in a run that does with errors what `on_error` says where a trigger says nothing."""
-    chosen = (SetTrigger(t.id, t.compiled, t.on_error or on_error, t.destination) for t in triggers)
+    chosen = (SetTrigger(t.id, t.compiled, t.on_error or on_error, t.destination, t.topic) for t in triggers)
     return TriggerSet(tuple(sorted(chosen, key=lambda t: t.id)))
 
 
@@ -94,7 +96,7 @@ def ids_of(text: str) -> tuple[str, ...]:
 
 def addressed(text: str) -> tuple[Addressed, ...]:
     """The triggers of the set that a text was made of, without their filters."""
-    return tuple(Addressed(row["id"], row["to"]) for row in json.loads(text)["triggers"])
+    return tuple(Addressed(row["id"], row["to"], row.get("topic", "")) for row in json.loads(text)["triggers"])
 
 
 def restored(text: str) -> TriggerSet:
@@ -118,5 +120,5 @@ def restored(text: str) -> TriggerSet:
         if checked is None:
             raise CompileError(diagnostics)
         lowered = lower_filter(checked, engine=row["engine"])
-        triggers.append(SetTrigger(row["id"], lowered, row["onError"], row["to"]))
+        triggers.append(SetTrigger(row["id"], lowered, row["onError"], row["to"], row.get("topic", "")))
     return TriggerSet(tuple(triggers))

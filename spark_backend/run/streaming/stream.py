@@ -131,6 +131,12 @@ def _check_apart(source: EventSource, out: str, checkpoint: str | None, sink: Si
         raise RunError("TRI602", "the stream would read what it writes", sink.name, "choose another output")
 
 
+def _of_triggers(e: BaseException) -> bool:
+    """Whether other triggers may do what these have failed to: their filters, or the topics that they name."""
+    named = isinstance(e, RunError) and e.diagnostic.code == "TRI619"
+    return named or isinstance(e, CompileError | LayoutError | FilterError)
+
+
 def _told(e: BaseException) -> BaseException:
     """What is told of a batch's failure."""
     match e:
@@ -276,7 +282,7 @@ class _Stream:
                 self._batch(frame, batch)
             except BaseException as e:
                 self.failure = _told(e)
-                self._abandon(batch if isinstance(self.failure, CompileError | LayoutError | FilterError) else None)
+                self._abandon(batch if _of_triggers(self.failure) else None)
                 # The bridge to Java takes no exception that is not an Exception.
                 raise _StoppedError from e
 
