@@ -148,7 +148,11 @@ def test_every_mode(spark: SparkSession) -> None:
         found.setdefault(int(offset), {})["".join(index)] = row.asDict()
     for i, (headers, value, wanted) in enumerate(cases):
         here = found.get(i, {})
-        names = [str(n) for n in range(len(wanted))] if headers in (BATCH, PROTOBUF_BATCH) and wanted and "raw" not in wanted[0] else [""]
+        names = (
+            [str(n) for n in range(len(wanted))]
+            if headers in (BATCH, PROTOBUF_BATCH) and wanted and "raw" not in wanted[0]
+            else [""]
+        )
         assert sorted(here) == (names if wanted else []), cases[i]
         for name, expected in zip(names, wanted, strict=False):
             got = {key: here[name][key] for key in expected}
