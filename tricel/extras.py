@@ -13,7 +13,7 @@ from .exits import failed
 _P = ParamSpec("_P")
 
 EXTRAS = {
-    "spark": ("pyspark", "pyarrow", "pandas"),
+    "spark": ("pyspark", "pyarrow", "pandas", "google.protobuf"),
     "k8s": ("kubernetes", "aiohttp", "cryptography", "prometheus_client"),
 }
 """What each extra brings that commands import."""
@@ -21,8 +21,13 @@ EXTRAS = {
 
 def lacking(extra: str, what: str) -> str:
     """The line that says which extra `what` needs; empty where that is installed."""
-    absent = [module for module in EXTRAS[extra] if find_spec(module) is None]
+    absent = [module for module in EXTRAS[extra] if not _is_there(module)]
     return f"{what} needs {', '.join(absent)}: pip install 'tricel[{extra}]'" if absent else ""
+
+
+def _is_there(module: str) -> bool:
+    package = module.rpartition(".")[0]
+    return (not package or _is_there(package)) and find_spec(module) is not None
 
 
 def needs(extra: str, what: str) -> Callable[[Callable[_P, None]], Callable[_P, None]]:

@@ -143,12 +143,12 @@ def reads_list(element: Read) -> Read:
 
     def read(message: bytes, at: int) -> tuple[list[Any], int]:
         found = []
-        count, at = _count(message, at)
+        count, at = read_count(message, at)
         while count:
             for _ in range(count):
                 value, at = element(message, at)
                 found.append(value)
-            count, at = _count(message, at)
+            count, at = read_count(message, at)
         return found, at
 
     return read
@@ -206,8 +206,8 @@ def reads_instant(factor: int) -> Read:
     return read
 
 
-def _count(message: bytes, at: int) -> tuple[int, int]:
-    """How many values are in the next block."""
+def read_count(message: bytes, at: int) -> tuple[int, int]:
+    """How many values are in the next block, which may say its size, too."""
     count, at = read_long(message, at)
     if count < 0:
         size, at = read_long(message, at)

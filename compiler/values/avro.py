@@ -1,7 +1,7 @@
 """CloudEvents in the Avro format 1.0.2 and the Avro Compact format, read without any library.
 
-The schemas are fixed, so this reads them alone. Nesting is counted and lengths are held against the bytes that are
-there: no message makes it recurse or allocate beyond its own size.
+The schemas are fixed, so this reads them alone, of the primitives of `avro_values`. Nesting is counted and lengths are
+held against the bytes that are there: no message makes it recurse or allocate beyond its own size.
 
 In the data of the Avro format a `CloudEventData` stands for the JSON object in its field `value`.
 """
@@ -12,12 +12,20 @@ import struct
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from ..schemas.avro_values import (
+    NotDecodedError,
+    read_bool,
+    read_bytes,
+    read_count,
+    read_double,
+    read_long,
+    read_string,
+)
 from .event_text import Attribute, Data, Instant, Json, NotAnEventError, event_text
 from .json_values import MAX_DEPTH, allow_nesting
 from .malformed import NAMED_TWICE, NOT_AVRO, NOT_UTF8, TOO_DEEP, TRAILING
 
 _DEEPEST = MAX_DEPTH - 3  # in the event, in the list that the JSON reader puts it into
-_DOUBLE = struct.Struct("<d")
 _EXACT = 2**53
 Read: TypeAlias = Callable[[bytes, int, int], tuple[Any, int]]
 """Reads a value at an offset, so many levels deep: the value, and the offset after it."""
@@ -73,39 +81,8 @@ class reading:  # noqa: N801 - read as a word of the language
     def __exit__(self, kind: type[BaseException] | None, e: BaseException | None, traceback: object) -> None:
         if isinstance(e, UnicodeDecodeError):
             raise NotAnEventError(NOT_UTF8) from None
-        if isinstance(e, (IndexError, struct.error)):
+        if isinstance(e, (IndexError, struct.error, NotDecodedError)):
             raise NotAnEventError(NOT_AVRO) from None
-
-
-def read_long(message: bytes, at: int, depth: int = 0) -> tuple[int, int]:
-    """An int or long: zigzag, seven bits in each byte, the lowest first."""
-    byte = message[at]
-    at += 1
-    number, shift = byte & 127, 7
-    while byte > 127:
-        if shift > 63:
-            raise NotAnEventError(NOT_AVRO)
-        byte = message[at]
-        at += 1
-        number |= (byte & 127) << shift
-        shift += 7
-    if number >> 64:
-        raise NotAnEventError(NOT_AVRO)
-    return (number >> 1) ^ -(number & 1), at
-
-
-def read_bytes(message: bytes, at: int, depth: int = 0) -> tuple[bytes, int]:
-    """Bytes, with their number before them."""
-    length, at = read_long(message, at)
-    end = at + length
-    if length < 0 or end > len(message):
-        raise NotAnEventError(NOT_AVRO)
-    return message[at:end], end
-
-
-def read_map(message: bytes, at: int, value: Read) -> tuple[dict[str, Any], int]:
-    """A map, whose blocks may say their size."""
-    return _map(message, at, 0, (value,), alone=True)
 
 
 def _whole(message: bytes, event: Callable[[bytes, int], tuple[str, int]]) -> str:
@@ -125,21 +102,25 @@ def _null(message: bytes, at: int, depth: int) -> tuple[None, int]:
 
 
 def _boolean(message: bytes, at: int, depth: int) -> tuple[bool, int]:
-    byte = message[at]
-    if byte > 1:
-        raise NotAnEventError(NOT_AVRO)
-    return byte == 1, at + 1
+    return read_bool(message, at)
+
+
+def _long(message: bytes, at: int, depth: int) -> tuple[int, int]:
+    return read_long(message, at)
+
+
+def _bytes(message: bytes, at: int, depth: int) -> tuple[bytes, int]:
+    return read_bytes(message, at)
 
 
 def _double(message: bytes, at: int, depth: int) -> tuple[float | int, int]:
     """A double; a whole number as JSON has it."""
-    number = _DOUBLE.unpack_from(message, at)[0]
-    return int(number) if -_EXACT < number < _EXACT and number.is_integer() else number, at + 8
+    number, at = read_double(message, at)
+    return int(number) if -_EXACT < number < _EXACT and number.is_integer() else number, at
 
 
 def _string(message: bytes, at: int, depth: int) -> tuple[str, int]:
-    found, at = read_bytes(message, at)
-    return found.decode(), at
+    return read_string(message, at)
 
 
 def _micros(message: bytes, at: int, depth: int) -> tuple[Instant, int]:
@@ -154,29 +135,18 @@ def _union(message: bytes, at: int, depth: int, branches: tuple[Read, ...]) -> t
     return branches[branch](message, at, depth)
 
 
-def _count(message: bytes, at: int) -> tuple[int, int]:
-    """How many values are in the next block. Each takes a byte at least, so the end of the message bounds them."""
-    count, at = read_long(message, at)
-    if count < 0:
-        size, at = read_long(message, at)
-        if size < 0:
-            raise NotAnEventError(NOT_AVRO)
-    return abs(count), at
-
-
 def _map(
     message: bytes, at: int, depth: int, branches: tuple[Read, ...], *, alone: bool = False
 ) -> tuple[dict[str, Any], int]:
     found: dict[str, Any] = {}
-    count, at = _count(message, at)
+    count, at = read_count(message, at)
     while count:
         for _ in range(count):
-            name, at = read_bytes(message, at)
-            key = name.decode()
+            key, at = read_string(message, at)
             if key in found:
                 raise NotAnEventError(NAMED_TWICE)
             found[key], at = branches[0](message, at, depth) if alone else _union(message, at, depth, branches)
-        count, at = _count(message, at)
+        count, at = read_count(message, at)
     return found, at
 
 
@@ -192,12 +162,12 @@ def _objects_by_name(message: bytes, at: int, depth: int) -> tuple[dict[str, Any
 def _objects(message: bytes, at: int, depth: int) -> tuple[list[Any], int]:
     found = []
     within = _deeper(depth)
-    count, at = _count(message, at)
+    count, at = read_count(message, at)
     while count:
         for _ in range(count):
             value, at = _object(message, at, within)
             found.append(value)
-        count, at = _count(message, at)
+        count, at = read_count(message, at)
     return found, at
 
 
@@ -213,11 +183,11 @@ def _deeper(depth: int) -> int:
     return depth + 1
 
 
-_ATTRIBUTE: tuple[Read, ...] = (_null, _boolean, read_long, _string, read_bytes)
-_DATA: tuple[Read, ...] = (read_bytes, _null, _boolean, _members, _objects, _double, _string)
+_ATTRIBUTE: tuple[Read, ...] = (_null, _boolean, _long, _string, _bytes)
+_DATA: tuple[Read, ...] = (_bytes, _null, _boolean, _members, _objects, _double, _string)
 _OUTER_MEMBER: tuple[Read, ...] = (_null, _boolean, _object, _double, _string)
 _MEMBER: tuple[Read, ...] = (_null, _boolean, _objects_by_name, _objects, _double, _string)
 _OPTIONAL_STRING: tuple[Read, ...] = (_null, _string)
 _OPTIONAL_TIME: tuple[Read, ...] = (_null, _micros)
-_COMPACT_ATTRIBUTE: tuple[Read, ...] = (_null, _boolean, read_long, _micros, _string, read_bytes)
-_BYTES_OR_NULL: tuple[Read, ...] = (read_bytes, _null)
+_COMPACT_ATTRIBUTE: tuple[Read, ...] = (_null, _boolean, _long, _micros, _string, _bytes)
+_BYTES_OR_NULL: tuple[Read, ...] = (_bytes, _null)

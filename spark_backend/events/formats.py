@@ -37,6 +37,9 @@ OUTCOMES = "array<struct<event:string,fault:string,part:binary,many:boolean>>"
 """The type of what a worker answers for a row."""
 _FIELDS = (("event", pa.string()), ("fault", pa.string()), ("part", pa.binary()), ("many", pa.bool_()))
 
+OUTCOMES_TYPE = pa.list_(pa.struct(list(_FIELDS)))
+"""`OUTCOMES`, as Arrow has it."""
+
 Read: TypeAlias = Callable[[bytes], str]
 FORMATS: dict[str, Read] = {"avro": read_avro, "avro-compact": read_compact, "protobuf": read_protobuf}
 """The event formats that are no JSON, by what follows `application/cloudevents+`."""

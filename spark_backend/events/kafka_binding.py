@@ -4,14 +4,18 @@
     structured   `content-type: application/cloudevents+json`, the value is an event of the JSON format
     batch        `content-type: application/cloudevents-batch+json`, the value is an array of such events
 
-The binding has no batches; they are those of the JSON format. A record without a header of either kind is no event.
+    others       `application/cloudevents+avro`, `+avro-compact` or `+protobuf`, `application/cloudevents-batch+protobuf`:
+                 their values alone go to the workers (see `formats`)
+
+The binding has no batches; they are those of the formats. A record without a header of either kind is no event.
 """
 
 from __future__ import annotations
 
 import uuid
 
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
 from tricel.compiler.values.malformed import (
     HEADER_NOT_UTF8,
     HEADER_OF_DATA,
@@ -25,14 +29,20 @@ from tricel.compiler.values.malformed import (
     UNREAD_FORMAT,
 )
 
+from ..fallback.worker import worker_column
 from ..frames import takes_unpaired_surrogates
-from ..sql import cast, column, render, text_literal
+from ..sql import cast, column, quoted, render, text_literal
+from .formats import BATCHES, FORMATS, OUTCOMES, OUTCOMES_TYPE, evaluate_structured
 from .texts import canonical, in_a_list
 
 _HEADERS = "array<struct<key: string, value: binary>>"
 _MEDIA = "application/cloudevents"
 _BATCH_MEDIA = "application/cloudevents-batch"
-_BINARY, _EVENT, _BATCH, _OTHER, _NONE = "binary", "event", "batch", "other", "none"
+_BINARY, _EVENT, _BATCH, _PACKED, _OTHER, _NONE = "binary", "event", "batch", "packed", "other", "none"
+_OF_WORKERS = (*(f"{_MEDIA}+{name}" for name in FORMATS), *(f"{_BATCH_MEDIA}+{name}" for name in BATCHES))
+"""The content types that workers read."""
+_JSON = f"'{_BINARY}', '{_EVENT}', '{_BATCH}'"
+"""The modes in which a value may be JSON."""
 
 
 def decode_records(rows: DataFrame) -> DataFrame:
@@ -67,34 +77,52 @@ def decode_records(rows: DataFrame) -> DataFrame:
             " AS media",
         )
         .selectExpr("*", f"{_mode()} AS mode")
-        .selectExpr("*", f"CASE WHEN mode <> '{_NONE}' AND utf8 THEN {wrapped} END AS v", f"{_header_fault()} AS unfit")
+        .withColumn("packed", worker_column(evaluate_structured, (), _for_workers(), OUTCOMES, OUTCOMES_TYPE))
+        .selectExpr("*", f"CASE WHEN mode IN ({_JSON}) AND utf8 THEN {wrapped} END AS v", f"{_header_fault()} AS unfit")
         .selectExpr("*", f"coalesce({whole}, false) AS json")
         .selectExpr("*", f"{_items()} AS items")
-        .where(f"mode <> '{_BATCH}' OR items IS NULL OR array_size(items) > 0")
+        .selectExpr("*", "items IS NULL AS whole")
     )
-    split = read.select("*").selectExpr(
-        *("file", "record", "value", "value_text", "utf8", "names", "texts", "mode", "v", "json", "unfit", "media"),
-        "posexplode_outer(items) AS (place, item)",
+    # A filter that could be put before the list of items would have Spark compute the list twice.
+    split = (
+        read.selectExpr(
+            *("file", "record", "value", "value_text", "utf8", "names", "texts", "mode", "v", "json", "unfit", "media"),
+            *("packed", "whole", "posexplode_outer(items) AS (place, item)"),
+        )
+        .where("whole OR place IS NOT NULL")
+        .selectExpr("* EXCEPT (packed, whole)", "get(packed, place) AS outcome")
     )
     parsed = split.selectExpr("*", f"{_members()} AS members").selectExpr("*", f"{_fault()} AS fault")
-    return canonical(
+    table = canonical(
         parsed.selectExpr(
-            f"CASE WHEN fault IS NULL AND mode = '{_BINARY}' THEN to_json(members)"
+            f"CASE WHEN mode = '{_PACKED}' THEN outcome.event"
+            f" WHEN fault IS NULL AND mode = '{_BINARY}' THEN to_json(members)"
             f" WHEN mode = '{_BATCH}' AND item IS NOT NULL THEN to_json(item)"
             " WHEN utf8 THEN value_text ELSE make_valid_utf8(value_text) END AS event",
-            "CASE WHEN fault IS NOT NULL AND NOT utf8 THEN value END AS raw",
-            f"CASE WHEN mode = '{_BATCH}' AND place IS NOT NULL THEN concat_ws('/', file, place) ELSE file END AS file",
+            f"CASE WHEN mode = '{_PACKED}' THEN coalesce(outcome.part, value)"
+            " WHEN fault IS NOT NULL AND NOT utf8 THEN value END AS raw",
+            f"CASE WHEN outcome.part IS NOT NULL OR mode = '{_BATCH}' AND place IS NOT NULL"
+            " THEN concat_ws('/', file, place) ELSE file END AS file",
             "members",
             "fault",
             "record",
         )
     )
+    columns = (
+        "CASE WHEN malformed IS NOT NULL THEN raw END AS raw" if c == "raw" else quoted(c) for c in table.columns
+    )
+    return table.selectExpr(*columns)
+
+
+def _for_workers() -> list[Column]:
+    """The content types and the values that workers read; NULL for all others."""
+    return [F.expr(f"CASE WHEN mode = '{_PACKED}' THEN {name} END") for name in ("media", "value")]
 
 
 def _mode() -> str:
     return (
         f"CASE WHEN media IN ('{_MEDIA}', '{_MEDIA}+json') THEN '{_EVENT}' WHEN media = '{_BATCH_MEDIA}+json'"
-        f" THEN '{_BATCH}' WHEN startswith(media, '{_MEDIA}') THEN '{_OTHER}'"
+        f" THEN '{_BATCH}' WHEN media IN ({', '.join(map(text_literal, _OF_WORKERS))}) THEN '{_PACKED}' WHEN startswith(media, '{_MEDIA}') THEN '{_OTHER}'"
         f" WHEN exists(told, h -> startswith(h.key, 'ce_')) THEN '{_BINARY}' ELSE '{_NONE}' END"
     )
 
@@ -114,7 +142,8 @@ def _items() -> str:
     """The events in a value, NULL where they are not to be had from there."""
     return (
         f"CASE WHEN unfit IS NULL AND json AND mode = '{_BATCH}' THEN try_variant_get(v, '$[0]', 'array<variant>')"
-        f" WHEN unfit IS NULL AND json AND mode = '{_EVENT}' THEN array(variant_get(v, '$[0]', 'variant')) END"
+        f" WHEN unfit IS NULL AND json AND mode = '{_EVENT}' THEN array(variant_get(v, '$[0]', 'variant'))"
+        f" WHEN unfit IS NULL AND mode = '{_PACKED}' THEN transform(packed, o -> try_parse_json(o.event)) END"
     )
 
 
@@ -142,6 +171,7 @@ def _fault() -> str:
         (f"mode = '{_NONE}'", text_literal(NO_EVENT)),
         (f"mode = '{_OTHER}'", text_literal(UNREAD_FORMAT)),
         ("unfit IS NOT NULL", "unfit"),
+        ("outcome.fault IS NOT NULL", "outcome.fault"),
         ("members IS NOT NULL", "NULL"),
         ("item IS NOT NULL", text_literal(NOT_OBJECT)),
         ("value IS NOT NULL AND NOT utf8", text_literal(NOT_UTF8)),

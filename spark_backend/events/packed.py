@@ -99,8 +99,8 @@ def decoded(staged: DataFrame, carried: Sequence[str] = ()) -> DataFrame:
     parts = read.selectExpr(
         *kept, "part", "number", f"several OR {batch} IS NOT NULL AS several", f"coalesce({all_}, {one}) AS found"
     )
-    apart = parts.selectExpr(*kept, "part", "number", "several", "posexplode(found) AS (place, one)")
-    at = "CASE WHEN several THEN concat_ws('/', file, CAST(number + place AS STRING)) ELSE file END"
+    apart = _apart(parts, "found", (*kept, "part", "number", "several"), "place")
+    at = "CASE WHEN several THEN file || '/' || CAST(number + place AS STRING) ELSE file END"
     texts = apart.selectExpr(
         "one.event AS event",
         "coalesce(part, bytes) AS raw",
@@ -130,11 +130,18 @@ def _item_fault() -> str:
 
 def _staged(rows: DataFrame, kept: Sequence[str]) -> DataFrame:
     """One row for each outcome in the column `found`."""
-    apart = rows.selectExpr(
-        *kept, "size(found) > 1 OR found[0].part IS NOT NULL AS several", "posexplode(found) AS (number, one)"
-    )
+    several = "size(found) > 1 OR get(found, 0).part IS NOT NULL AS several"
+    apart = _apart(rows.selectExpr(*kept, several, "found"), "found", (*kept, "several"), "number")
     fields = ("one.event AS text", "one.fault AS fault", "one.part AS part", "one.many AS many")
     return apart.selectExpr(*kept, "several", "number", *fields)
+
+
+def _apart(rows: DataFrame, lists: str, kept: Sequence[str], place: str) -> DataFrame:
+    """One row for each element of a column of lists, as the column `one`, with its place in the list.
+
+    The outer form is used because Spark puts a filter on the length before the other one, and computes the lists twice.
+    """
+    return rows.selectExpr(*kept, f"posexplode_outer({lists}) AS ({place}, one)").where(f"{place} IS NOT NULL")
 
 
 def _packed(rows: DataFrame, name: str, *, batch: bool = False) -> DataFrame:

@@ -24,7 +24,7 @@ from ..spark_errors import behind
 from ..sql import Operand, Sql, column, function, is_not_null, is_null, lambda_, quoted, read_variant
 from ..storage.files import Inputs, find_inputs, literal, without_scheme
 from .case_conflicts import CaseByCase, SpelledTwiceError, Spellings, case_by_case, spelled_in_two
-from .texts import AS_TEXT, canonical, in_a_list, parse_documents, parse_lines
+from .texts import AS_TEXT, canonical, in_a_list, parse_documents, parse_lines, unblank
 
 _NO_CAPITALS = "Spark does not tell capitals, and CEL does"
 _WITHOUT_IT = "mend it, or put an empty file in its place"
@@ -103,12 +103,14 @@ class Reader:
     """What is made of parsed texts and of tables: CloudEvents, or the events of another environment.
 
     `of_texts` takes what `parse_lines` gives, `of_table` a table; what both give is then
-    `decoded`, where a payload is of a schema.
+    `decoded`, where a payload is of a schema. `of_values`, where it is given, takes texts as they are (value STRING,
+    file STRING) in place of `of_texts`: lines that are not blank, and whole documents.
     """
 
     of_texts: Callable[[DataFrame], DataFrame] = canonical
     of_table: Callable[[DataFrame], DataFrame] = _same
     decoded: Callable[[DataFrame], DataFrame] = _same
+    of_values: Callable[[DataFrame], DataFrame] | None = None
 
 
 CLOUD_EVENTS = Reader()
@@ -120,7 +122,7 @@ class EventFiles:
 
     With `apart` each kind of file, and each set of columns, is a table by itself, and tables of something else are
     malformed. Otherwise there is one table, beside the rows for what cannot be read, or a RunError.
-    `wanted` are the columns without which a table is something else. `choose` takes what is wanted of a table's rows; it
+    `wanted` are the columns without which a table is something else, and of `either` it has one. `choose` takes what is wanted of a table's rows; it
     sees the columns that the names of folders below `bases` tell, too.
     """
 
@@ -129,6 +131,7 @@ class EventFiles:
     apart: bool = False
     reader: Reader = CLOUD_EVENTS
     wanted: Sequence[str] = ("id", "source", "type")
+    either: Sequence[str] = ()
     choose: Callable[[DataFrame], DataFrame] | None = None
     bases: Sequence[str] = ()
 
@@ -142,15 +145,21 @@ class EventFiles:
         Raises RunError (TRI601): see `read_events`.
         """
         tables, lost = self.parquet(verified=verified, reserved=reserved) if self.found.tables else ([], {})
-        texts = _texts(self.spark, self.found)
+        values, parsed = _texts(self.spark, self.found)
+        texts = [] if self.reader.of_values else [parse(found) for parse, found in values]
+        texts += parsed
         if lost:
             texts.append(_lost_rows(self.spark, lost))
-        if not tables and not texts:
+        if not tables and not values and not texts:
             texts.append(parse_lines(_no_texts(self.spark)))
         read = self.reader
         whole = [complete(read.of_table(t), reserved) for t in tables]
-        if texts:
-            joined = read.of_texts(reduce(DataFrame.unionByName, texts))
+        found = [read.of_texts(reduce(DataFrame.unionByName, texts))] if texts else []
+        if read.of_values and values:
+            raw = (unblank(rows) if parse is parse_lines else rows for parse, rows in values)
+            found.append(read.of_values(reduce(DataFrame.unionByName, raw)))
+        if found:
+            joined = reduce(DataFrame.unionByName, found)
             whole.append(joined if self.choose is None else self.choose(joined))
         return tuple(read.decoded(t) for t in whole)
 
@@ -196,7 +205,8 @@ class EventFiles:
         return [table for table, _ in tables], lost
 
     def _missing(self, table: DataFrame) -> list[str]:
-        return [name for name in self.wanted if name not in table.columns]
+        missing = [name for name in self.wanted if name not in table.columns]
+        return missing or list(self.either[: not set(self.either) & set(table.columns)])
 
     def _chosen(self, table: DataFrame, files: Sequence[str]) -> DataFrame:
         """The rows of the files that are wanted, with the columns of the table."""
@@ -261,23 +271,26 @@ def _joined(texts: Sequence[DataFrame]) -> DataFrame:
     return canonical(reduce(DataFrame.unionByName, texts))
 
 
-def _texts(spark: SparkSession, found: Inputs) -> list[DataFrame]:
-    """What is in the files of JSON, parsed."""
+_Parse = Callable[[DataFrame], DataFrame]
+
+
+def _texts(spark: SparkSession, found: Inputs) -> tuple[list[tuple[_Parse, DataFrame]], list[DataFrame]]:
+    """The texts in the files of JSON, each with what parses them, and the parsed rows of what cannot be read."""
     zipped = [f for f in (*found.lines, *found.documents) if f.lower().endswith(".gz")]
     _, damaged = _those_that_can_be_read(zipped, lambda sound: _text(spark, sound).agg(fn.count("value")).collect())
     whole = [f for f in found.documents if f not in damaged]
     as_lines = _json_lines(spark, whole)
     documents = [f for f in whole if f not in as_lines]
     lines = [f for f in found.lines if f not in damaged] + sorted(as_lines)
-    parts = []
+    parts: list[tuple[_Parse, DataFrame]] = []
     if lines:
-        parts.append(parse_lines(_text(spark, lines)))
+        parts.append((parse_lines, _text(spark, lines)))
     if documents:
-        parts.append(parse_documents(_text(spark, documents, whole=True)))
-    if damaged:
-        parts.append(parse_lines(_text(spark, sorted(damaged), damaged=True)))
-        parts.append(_lost_rows(spark, dict.fromkeys(damaged, CORRUPT)))
-    return parts
+        parts.append((parse_documents, _text(spark, documents, whole=True)))
+    if not damaged:
+        return parts, []
+    parts.append((parse_lines, _text(spark, sorted(damaged), damaged=True)))
+    return parts, [_lost_rows(spark, dict.fromkeys(damaged, CORRUPT))]
 
 
 def _no_texts(spark: SparkSession) -> DataFrame:

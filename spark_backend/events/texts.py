@@ -54,8 +54,13 @@ _BASE64 = "(?s)^[A-Za-z0-9+/]*={0,2}(?!.)"
 
 def parse_lines(lines: DataFrame) -> DataFrame:
     """`lines` (value STRING, file STRING), one event in each, parsed once: event, raw, file, members, fault."""
+    return parse_texts(unblank(lines))
+
+
+def unblank(lines: DataFrame) -> DataFrame:
+    """`lines` (value STRING, file STRING) without the blank ones, and without what Windows puts at an end."""
     blank = "trim(BOTH decode(X'20090D0A', 'utf-8') FROM value) <> ''"
-    return parse_texts(lines.where(blank).selectExpr("rtrim(decode(X'0D', 'utf-8'), value) AS value", "file"))
+    return lines.where(blank).selectExpr("rtrim(decode(X'0D', 'utf-8'), value) AS value", "file")
 
 
 def parse_documents(texts: DataFrame) -> DataFrame:

@@ -17,26 +17,39 @@ from typing import Any
 
 # PySpark looks the names of the annotations up here; as text they bind a worker to no package.
 import pandas as pd  # noqa: F401
-import pyarrow as pa  # noqa: F401
+import pyarrow as pa
 from pyspark import SparkContext
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import pandas_udf
 
 
-def worker_column(make: Callable[..., Any], given: Sequence[Any], columns: Sequence[Column], returns: str) -> Column:
+def worker_column(
+    make: Callable[..., Any],
+    given: Sequence[Any],
+    columns: Sequence[Column],
+    returns: str,
+    nothing: pa.DataType | None = None,
+) -> Column:
     """The column that `make(*given)` computes of Arrow batches of `columns` in the workers.
 
     `make` is a function of a module. What it makes is a `batches.Evaluate`, and returns an array of the type `returns`.
     A worker without tricel, what it imports, or the engine fails the query with a RuntimeError that names
     what is missing, the host and the remedy; so does one with another release of tricel.
+    With `nothing`, the Arrow type of `returns`, rows before the first that has a value need no tricel: they may be NULL.
     """
     with _this_python():
-        return _column(make, given, columns, returns)
+        return _column(make, given, columns, returns, nothing)
 
 
-def _column(make: Callable[..., Any], given: Sequence[Any], columns: Sequence[Column], returns: str) -> Column:
-    evaluate = _self_contained(pickle.dumps((make, tuple(given))), _release())
+def _column(
+    make: Callable[..., Any],
+    given: Sequence[Any],
+    columns: Sequence[Column],
+    returns: str,
+    nothing: pa.DataType | None,
+) -> Column:
+    evaluate = _self_contained(pickle.dumps((make, tuple(given))), _release(), nothing)
     if hasattr(F, "arrow_udf"):
         evaluate.__annotations__ = {"columns": "pa.Array", "return": "pa.Array"}
         return F.arrow_udf(evaluate, returns)(*columns)  # type: ignore[no-any-return]
@@ -71,7 +84,7 @@ def _release() -> str:
         return ""
 
 
-def _self_contained(payload: bytes, release: str) -> Callable[..., Any]:
+def _self_contained(payload: bytes, release: str, nothing: pa.DataType | None = None) -> Callable[..., Any]:
     """The function that travels. It is pickled by value, so that it may use builtins and what it imports, no more."""
     made: list[Any] = []
 
@@ -113,7 +126,18 @@ def _self_contained(payload: bytes, release: str) -> Callable[..., Any]:
             gc.set_threshold(50_000, *gc.get_threshold()[1:])
         return lambda *columns: answered(evaluate, columns)
 
+    def absent(columns: Any) -> Any:
+        """NULL for each row where no column has a value; None where one has."""
+        import pandas
+        import pyarrow
+
+        if isinstance(columns[0], pandas.Series):
+            return None if any(c.notna().any() for c in columns) else pandas.Series([None] * len(columns[0]))
+        return None if any(c.null_count < len(c) for c in columns) else pyarrow.nulls(len(columns[0]), nothing)
+
     def evaluate(*columns):  # type: ignore[no-untyped-def]
+        if nothing is not None and (nulls := absent(columns)) is not None:
+            return nulls
         try:
             if not made:
                 made.append(load())

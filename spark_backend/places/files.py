@@ -12,6 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from tricel.compiler import MQTT_MESSAGE
 
+from ..events.encodings import chosen_encoding, refuse_texts
 from ..events.readers import EventFiles, find_events
 from ..failure import RunError, Warn
 from ..fanout.join import DELIVERED, OUTCOME
@@ -73,6 +74,11 @@ class Files:
                 help_ = "give Parquet files, a table or Kafka, or leave out --environment"
                 raise RunError("TRI601", f"{about.words.many} are not read from JSON text", texts[0], help_)
             events = replace(events, wanted=())
+        encoding = chosen_encoding(self.options.encoding)
+        if encoding is not None:
+            for text in (*events.found.lines, *events.found.documents)[:1]:
+                refuse_texts(encoding.name, text)
+            events = replace(events, wanted=(), either=encoding.columns)
         events = replace(events, reader=reader_of(self.options))
         if where:
             events = replace(events, choose=lambda rows: chosen(rows, where), bases=[_base(path) for path in paths])

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
+from ..events.encodings import refuse_texts
 from ..failure import RunError
 from ..storage.files import kind_of, nothing_to_read
 from ..storage.links import is_passed_over
@@ -45,6 +46,8 @@ def check(places: Sequence[Place], options: PlaceOptions, use: Use) -> None:
             raise RunError("TRI601", "no such file or directory", path, "check the path")
         if not os.access(local, os.R_OK | (os.X_OK if local.is_dir() else 0)):
             raise RunError("TRI601", "this cannot be read: permission denied", path, "check whose it is, and its mode")
+        if not local.is_dir() and kind_of(f"file:{local}") in ("jsonl", "json"):
+            refuse_texts(options.encoding, path)
         inputs.append(local)
     if use is not Use.STREAM and not any(map(_may_hold_events, inputs)):
         raise nothing_to_read([place.name for place in places])

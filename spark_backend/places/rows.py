@@ -7,7 +7,8 @@ from pyspark.sql import functions as fn
 from tricel.compiler import MQTT_MESSAGE, Environment
 from tricel.compiler.environments.kafka_record import SPARK_COLUMNS
 
-from ..events.encodings import BY_NAME
+from ..events.encodings import chosen_encoding
+from ..events.kafka_binding import decode_records
 from ..events.mqtt_messages import messages_of, mqtt_messages
 from ..events.payloads import decode_payloads
 from ..events.readers import Reader, complete
@@ -55,6 +56,9 @@ def reader_of(options: PlaceOptions) -> Reader:
                 events = decode_payloads(complete(events), root, schema)
         return events
 
+    encoding = chosen_encoding(options.encoding)
+    if encoding is not None:
+        return Reader(of_table=encoding.decode, decoded=decoded, of_values=encoding.decode)
     if environment.name != MQTT_MESSAGE.name:
         return Reader(decoded=decoded)
     return Reader(
@@ -63,7 +67,7 @@ def reader_of(options: PlaceOptions) -> Reader:
 
 
 def as_events(rows: DataFrame, options: PlaceOptions, place: str) -> DataFrame:
-    """Rows of a table as events. Records of Kafka are decoded where events are CloudEvents, and MQTT messages are read as
+    """Rows of a table as events. Rows of an encoding, and records of Kafka where events are CloudEvents, are decoded, and MQTT messages are read as
     EMQX writes them; other rows are events. Payloads of a schema are read by it.
 
     Raises:
@@ -73,9 +77,11 @@ def as_events(rows: DataFrame, options: PlaceOptions, place: str) -> DataFrame:
     reader = reader_of(options)
     if not environment.record:  # the filters tell what they miss
         return reader.decoded(reader.of_table(rows))
+    if chosen_encoding(options.encoding) is not None:
+        return reader.decoded(reader.of_table(rows))
     missing = [name for name in EVENT if name not in rows.columns]
     if missing and set(rows.columns) >= SPARK_COLUMNS:
-        return reader.decoded(BY_NAME[options.encoding].decode(rows))
+        return reader.decoded(decode_records(rows))
     if missing:
         raise RunError("TRI601", f"the table has no column {' and no '.join(map(repr, missing))}", place)
     return reader.decoded(rows)

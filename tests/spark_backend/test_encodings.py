@@ -12,8 +12,12 @@ import pytest
 pytest.importorskip("pyspark")
 pytest.importorskip("fastavro")
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+from click.testing import CliRunner
 from conftest import conformance
 from encoded_events import as_avro, as_compact, as_http, as_protobuf, avro, with_any
+from filter_sets import trigger_yaml
 from google.protobuf import any_pb2, descriptor_pb2, wrappers_pb2
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,7 +30,11 @@ from tricel.spark_backend.events.formats import Outcome, in_capture, in_format
 from tricel.spark_backend.events.protobuf_format import message_classes
 from tricel.spark_backend.failure import RunError
 
+from tricel.cli import main
+
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from pyspark.sql import SparkSession
 
 EXAMPLES = conformance("cloudevents_spec_json_examples.json")
@@ -441,6 +449,40 @@ def test_captures_in_tables_and_their_batches(spark: SparkSession) -> None:
     for row in found:
         assert row["event"]
         assert row["malformed"] or row["id"] == "1"
+
+
+@pytest.mark.spark
+def test_files_of_captures_are_run_and_counted(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Captures in JSON lines and in Parquet: what is read is delivered, passed over or malformed."""
+    monkeypatch.setattr(type(spark), "stop", lambda self: None)
+    (tmp_path / "trigger.yaml").write_text(trigger_yaml("big", "data.n > 1.0"))
+    sent = [{**CORE, "id": str(n), "data": {"n": n}} for n in (1, 2, 3)]
+    bad = b'{"headers": \xff}'
+    (tmp_path / "captures.jsonl").write_bytes(b"\r\n".join([*map(_line, sent), b"", bad, b'{"headers": {}}']))
+    pq.write_table(
+        pa.table({"headers": [json.dumps(HTTP), None], "body": [b'{"n": 5}', b"\xff"]}), tmp_path / "captures.parquet"
+    )
+    for name, encoding, counts, raw in (
+        ("captures.jsonl", "http", (5, 2, 2), bad),
+        ("captures.parquet", "http", (2, 1, 1), None),
+    ):
+        out = tmp_path / f"{name}-out"
+        words = [f"--triggers={tmp_path / 'trigger.yaml'}", f"--events={tmp_path / name}", f"--out={out}"]
+        found = CliRunner().invoke(main, ["run", *words, f"--encoding={encoding}"], env={"COLUMNS": "200"})
+        assert found.exit_code == 0, found.output
+        assert counts[0] == json.loads((out / "report.json").read_text())["read"]
+        rows = pq.read_table(out / "quarantine").to_pylist()
+        delivered = pq.read_table(out / "pairs").num_rows if (out / "pairs").exists() else 0
+        assert counts[1:] == (delivered, len(rows)), (name, list(out.iterdir()))
+        assert raw in [row["raw"] for row in rows]
+        assert all(row["reason"] in ev.REASONS for row in rows)
+    refused = CliRunner().invoke(
+        main, ["run", *words[::2], f"--events={tmp_path / 'captures.jsonl'}", "--encoding=avro"]
+    )
+    assert refused.exit_code == 2
+    assert "error[TRI620]: bytes of the encoding avro are not read from text" in refused.output
 
 
 @pytest.mark.spark

@@ -10,6 +10,11 @@ import pytest
 from tricel.compiler.values import malformed as why
 
 pytest.importorskip("pyspark")
+pytest.importorskip("fastavro")
+
+from encoded_events import as_avro, as_compact, as_protobuf
+from tricel.spark_backend.events.protobuf_format import message_classes
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -24,6 +29,8 @@ EVENT: dict[str, Any] = {"specversion": "1.0", "id": "1", "source": "/s", "type"
 STRUCTURED = [("content-type", b"application/cloudevents+json; charset=UTF-8")]
 BATCH = [("content-type", b"Application/CloudEvents-Batch+JSON")]
 JSON = [("content-type", b"application/json")]
+AVRO = [("content-type", b"application/cloudevents+avro")]
+PROTOBUF_BATCH = [("content-type", b"application/cloudevents-batch+protobuf")]
 
 
 def typed(media: bytes) -> list[tuple[str, bytes]]:
@@ -32,6 +39,10 @@ def typed(media: bytes) -> list[tuple[str, bytes]]:
 
 def structured(**more: object) -> bytes:
     return json.dumps({**EVENT, **more}).encode()
+
+
+def as_batch(*events: bytes) -> bytes:
+    return bytes(message_classes()["Batch"](events=events).SerializeToString())
 
 
 Headers = list[tuple[str, bytes | None]] | None
@@ -68,6 +79,19 @@ GOOD: tuple[tuple[Headers, bytes | None, list[dict[str, Any]]], ...] = (
         [{"id": "a"}, {"malformed": why.NOT_OBJECT, "event": "7"}, {"id": "c", "data": "1"}],
     ),
     (BATCH, b"[]", []),
+    (AVRO, as_avro({**EVENT, "data": {"n": 3}}), [{"data": '{"n":3}', "raw": None}]),
+    (AVRO, b"\x00", [{"malformed": why.NOT_AVRO, "raw": b"\x00"}]),
+    (AVRO, None, [{"malformed": why.NO_BYTES, "raw": None}]),
+    ([*JSON, *AVRO], as_avro(EVENT), [{"malformed": why.HEADER_TWICE, "raw": as_avro(EVENT)}]),
+    ([("content-type", b"application/cloudevents+protobuf; a=b")], as_protobuf(EVENT), [{"id": "1", "raw": None}]),
+    ([("content-type", b"application/cloudevents+avro-compact")], as_compact(EVENT), [{"id": "1", "raw": None}]),
+    (
+        PROTOBUF_BATCH,
+        as_batch(as_protobuf({**EVENT, "id": "a"}), b"x", as_protobuf({**EVENT, "id": "c"})),
+        [{"id": "a"}, {"malformed": why.NOT_PROTOBUF, "raw": b"x"}, {"id": "c", "raw": None}],
+    ),
+    (PROTOBUF_BATCH, as_batch(as_protobuf(EVENT)), [{"id": "1"}]),
+    (PROTOBUF_BATCH, b"", []),
 )
 BAD: tuple[tuple[Headers, bytes | None, str], ...] = (
     (None, b'{"a":1}', why.NO_EVENT),
@@ -95,7 +119,8 @@ BAD: tuple[tuple[Headers, bytes | None, str], ...] = (
     ([*JSON, *STRUCTURED], structured(), why.HEADER_TWICE),
     (BATCH, structured(), why.NOT_BATCH),
     (BATCH, b"\xff", why.NOT_UTF8),
-    ([("content-type", b"application/cloudevents+avro")], b"\x00", why.UNREAD_FORMAT),
+    ([("content-type", b"application/cloudevents+xml")], b"\x00", why.UNREAD_FORMAT),
+    ([("content-type", b"application/cloudevents-batch+avro")], b"\xff", why.UNREAD_FORMAT),
 )
 
 
@@ -123,7 +148,11 @@ def test_every_mode(spark: SparkSession) -> None:
         found.setdefault(int(offset), {})["".join(index)] = row.asDict()
     for i, (headers, value, wanted) in enumerate(cases):
         here = found.get(i, {})
-        names = [str(n) for n in range(len(wanted))] if headers is BATCH and wanted and "raw" not in wanted[0] else [""]
+        names = (
+            [str(n) for n in range(len(wanted))]
+            if headers in (BATCH, PROTOBUF_BATCH) and wanted and "raw" not in wanted[0]
+            else [""]
+        )
         assert sorted(here) == (names if wanted else []), cases[i]
         for name, expected in zip(names, wanted, strict=False):
             got = {key: here[name][key] for key in expected}

@@ -55,7 +55,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         metavar="NAME",
         default="auto",
         show_default=True,
-        help="How the rows of a table or of Kafka hold events.",
+        help="How rows, lines or documents hold CloudEvents.",
     ),
     click.option(
         "--where",
@@ -89,13 +89,16 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 def chosen_places(options: Mapping[str, Any]) -> PlaceOptions:
     """What the options say about places."""
-    from tricel.spark_backend.events.encodings import ENCODINGS
+    from tricel.spark_backend.events.encodings import DEFAULT_ENCODING, ENCODINGS
 
     known = [row.name for row in ENCODINGS]
     if options["encoding"] not in known:
         raise click.UsageError(f"--encoding {options['encoding']!r} is not known; the encodings are {', '.join(known)}")
+    environment = chosen_environment(options["environment"], options["decodings"])
+    if not environment.record and options["encoding"] != DEFAULT_ENCODING:
+        raise click.UsageError("--encoding is of CloudEvents: leave it out with this --environment")
     return PlaceOptions(
-        environment=chosen_environment(options["environment"], options["decodings"]),
+        environment=environment,
         schemas=chosen_schemas(options["decodings"]),
         encoding=options["encoding"],
         where=options["where"],
