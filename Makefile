@@ -16,10 +16,11 @@ MUTATIONS ?= 100000
 NIGHT    := .nightly
 
 # The parts of the nightly run, and what pytest is given for each; the longest are begun first.
-NIGHTLY := sampled streams kafka delta executors mutations patterns random-1 random-2 random-3 random-4 random-5 random-6 random-7 random-8
+NIGHTLY := sampled streams kafka delta docs executors mutations patterns random-1 random-2 random-3 random-4 random-5 random-6 random-7 random-8
 night-sampled   := -m sampled
 night-streams   := -m slow tests/spark_backend/test_stream_faults.py
 night-kafka     := -m slow tests/spark_backend/test_kafka_faults.py
+night-docs      := -m slow tests/test_docs.py
 night-delta     := -m slow tests/spark_backend/test_delta.py
 night-executors := -m slow tests/spark_backend/test_cluster.py tests/spark_backend/test_standalone.py
 night-mutations := tests/compiler/test_mutations.py
