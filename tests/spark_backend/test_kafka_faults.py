@@ -183,7 +183,7 @@ class Place:
 def place(tmp_path: Path, broker: Broker, request: pytest.FixtureRequest) -> Iterator[Place]:
     """A place whose streams end with the test, and whose broker is there for the next."""
     slow = request.node.get_closest_marker("slow") is not None
-    found = Place(tmp_path, broker, "long" if slow else "short", 10_000 if slow else 1_000)
+    found = Place(tmp_path, broker, "long" if slow else "short", 10_000 if slow else 2_000)
     yield found
     if found.started:
         found.kill()
@@ -198,7 +198,7 @@ def killed(place: Place, count: int, kills: int, moments: random.Random) -> None
     for i in range(kills):
         # The first of each while records are being produced, where most can go wrong; the others at any moment.
         place.stream()
-        place.wait_for(place.batches() + 1, writing=i == 0)
+        place.wait_for(place.batches() + (i > 0), writing=i == 0)
         time.sleep(moments.uniform(0, 0.1 if i == 0 else 3))
         place.broker.kill()
         place.broker.start()
