@@ -472,10 +472,10 @@ def test_files_of_captures_are_run_and_counted(
         words = [f"--triggers={tmp_path / 'trigger.yaml'}", f"--events={tmp_path / name}", f"--out={out}"]
         found = CliRunner().invoke(main, ["run", *words, f"--encoding={encoding}"], env={"COLUMNS": "200"})
         assert found.exit_code == 0, found.output
-        assert counts[0] == json.loads((out / "report.json").read_text())["read"]
+        told = json.loads((out / "report.json").read_text())
         rows = pq.read_table(out / "quarantine").to_pylist()
-        delivered = pq.read_table(out / "pairs").num_rows if (out / "pairs").exists() else 0
-        assert counts[1:] == (delivered, len(rows)), (name, list(out.iterdir()))
+        delivered = pq.read_table(out / "delivered").num_rows
+        assert counts == (told["read"], delivered, len(rows)) == (told["read"], told["written"], told["malformed"])
         assert raw in [row["raw"] for row in rows]
         assert all(row["reason"] in ev.REASONS for row in rows)
     refused = CliRunner().invoke(
