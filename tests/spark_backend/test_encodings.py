@@ -27,6 +27,7 @@ from tricel.compiler.values.event_text import MOST_BYTES
 from tricel.compiler.values.http_messages import EventFormat, decoded, format_of
 from tricel.spark_backend.events.encodings import BY_NAME
 from tricel.spark_backend.events.formats import Outcome, in_capture, in_format
+from tricel.spark_backend.events.packed import decoded as decoded_rows
 from tricel.spark_backend.events.protobuf_format import message_classes
 from tricel.spark_backend.failure import RunError
 
@@ -393,9 +394,11 @@ def test_rows_of_every_encoding_become_the_same_table(spark: SparkSession) -> No
             [(v, name, 0, i) for i, v in enumerate([*values, b"\xff", None])],
             "value BINARY, topic STRING, partition INT, offset LONG",
         )
-        table = BY_NAME[name].decode(rows).selectExpr("* EXCEPT (data)", "to_json(data) AS data")
-        tables = table if tables is None else tables.unionByName(table)
+        staged = BY_NAME[name].stage(rows)
+        tables = staged if tables is None else tables.unionByName(staged)
     assert tables is not None
+    # One query for all of them: that of `decode`, but for the union.
+    tables = decoded_rows(tables).selectExpr("* EXCEPT (data)", "to_json(data) AS data")
     found = {row["file"]: row for row in tables.collect()}
     kept = (
         "id",
