@@ -18,16 +18,20 @@ from .kafka_binding import decode_records
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """A way to read rows: `decode` gives the table of events, and loses no row; `doc` is what the help says.
+    """A way to read rows: `stage` gives what `packed.decoded` reads, or for `auto` the events, and loses no row; `doc` is what the help says.
 
     A table of such rows has one of the `columns`. `text` says that lines and documents of text can be in it.
     """
 
     name: str
-    decode: Callable[[DataFrame], DataFrame]
+    stage: Callable[[DataFrame], DataFrame]
     doc: str
     text: bool = False
     columns: tuple[str, ...] = ("value",)
+
+    def decode(self, rows: DataFrame) -> DataFrame:
+        """The events in the rows."""
+        return packed.decoded(self.stage(rows)) if self.name != DEFAULT_ENCODING else self.stage(rows)
 
 
 def _by_columns(rows: DataFrame) -> DataFrame:
@@ -39,15 +43,15 @@ ENCODINGS: tuple[Encoding, ...] = (
     Encoding(
         "auto", _by_columns, "what the rows themselves say; rows with the columns of events are taken as they are"
     ),
-    Encoding("json", packed.decode_json, "one CloudEvent in JSON in each value", text=True),
-    Encoding("json-batch", packed.decode_json_batch, "a JSON array of CloudEvents in each value", text=True),
-    Encoding("avro", packed.decode_avro, "one CloudEvent in the Avro format in each value"),
-    Encoding("avro-compact", packed.decode_avro_compact, "one CloudEvent in the Avro Compact format in each value"),
-    Encoding("protobuf", packed.decode_protobuf, "one CloudEvent in the Protobuf format in each value"),
-    Encoding("protobuf-batch", packed.decode_protobuf_batch, "a CloudEventBatch of Protobuf in each value"),
+    Encoding("json", packed.stage_json, "one CloudEvent in JSON in each value", text=True),
+    Encoding("json-batch", packed.stage_json_batch, "a JSON array of CloudEvents in each value", text=True),
+    Encoding("avro", packed.stage_avro, "one CloudEvent in the Avro format in each value"),
+    Encoding("avro-compact", packed.stage_avro_compact, "one CloudEvent in the Avro Compact format in each value"),
+    Encoding("protobuf", packed.stage_protobuf, "one CloudEvent in the Protobuf format in each value"),
+    Encoding("protobuf-batch", packed.stage_protobuf_batch, "a CloudEventBatch of Protobuf in each value"),
     Encoding(
         "http",
-        packed.decode_http,
+        packed.stage_http,
         "captures of HTTP messages: headers, and a body",
         text=True,
         columns=("value", "headers"),

@@ -32,37 +32,37 @@ _STAGED = "text", "fault", "part", "many"
 """What `decoded` reads beside `file`, `bytes`, `capture` and what is carried: one row for each event or batch of JSON."""
 
 
-def decode_json(rows: DataFrame) -> DataFrame:
+def stage_json(rows: DataFrame) -> DataFrame:
     """One event as JSON text in each `value`."""
     return _json(rows, many=False)
 
 
-def decode_json_batch(rows: DataFrame) -> DataFrame:
+def stage_json_batch(rows: DataFrame) -> DataFrame:
     """A JSON array of events in each `value`."""
     return _json(rows, many=True)
 
 
-def decode_avro(rows: DataFrame) -> DataFrame:
+def stage_avro(rows: DataFrame) -> DataFrame:
     """One event in the Avro format in each `value`."""
     return _packed(rows, "avro")
 
 
-def decode_avro_compact(rows: DataFrame) -> DataFrame:
+def stage_avro_compact(rows: DataFrame) -> DataFrame:
     """One event in the Avro Compact format in each `value`."""
     return _packed(rows, "avro-compact")
 
 
-def decode_protobuf(rows: DataFrame) -> DataFrame:
+def stage_protobuf(rows: DataFrame) -> DataFrame:
     """One event in the Protobuf format in each `value`."""
     return _packed(rows, "protobuf")
 
 
-def decode_protobuf_batch(rows: DataFrame) -> DataFrame:
+def stage_protobuf_batch(rows: DataFrame) -> DataFrame:
     """A `CloudEventBatch` in each `value`."""
     return _packed(rows, "protobuf", batch=True)
 
 
-def decode_http(rows: DataFrame) -> DataFrame:
+def stage_http(rows: DataFrame) -> DataFrame:
     """A capture of an HTTP message in each row: columns `headers` and `body`, or one `value` with JSON text of them.
 
     Raises:
@@ -74,16 +74,16 @@ def decode_http(rows: DataFrame) -> DataFrame:
     else:
         captures, carried = _captures_of_texts(rows)
     found = worker_column(evaluate_captures, (), [F.col("headers"), F.col("body"), F.col("base64")], OUTCOMES)
-    staged = _staged(captures.withColumn("found", found), ("file", "bytes", "capture", *carried))
-    return decoded(staged, carried)
+    return _staged(captures.withColumn("found", found), ("file", "bytes", "capture", *carried))
 
 
-def decoded(staged: DataFrame, carried: Sequence[str] = ()) -> DataFrame:
+def decoded(staged: DataFrame) -> DataFrame:
     """The canonical table of outcomes: `text` STRING, `fault` STRING, `part` BINARY, `many` BOOLEAN, `file` STRING,
-    `bytes` BINARY (those of the row), `capture` STRING (what a malformed row's `event` is, or NULL) and what is carried.
+    `bytes` BINARY (those of the row), `capture` STRING (what a malformed row's `event` is, or NULL) and `record`, if any.
 
     An event of several in a row has its number after the row's `file`.
     """
+    carried = ("record",) if "record" in staged.columns else ()
     salt = uuid.uuid4().hex
     wrapped = render(in_a_list(column("text"), salt, checked=takes_unpaired_surrogates(staged.sparkSession)))
     members = "try_variant_get({}, '$', 'map<string,variant>')"
@@ -148,7 +148,7 @@ def _packed(rows: DataFrame, name: str, *, batch: bool = False) -> DataFrame:
     prepared, carried = _values(rows)
     found = worker_column(evaluate_format, (name, batch), [F.col("bytes")], OUTCOMES)
     kept = ("file", "bytes", "capture", *carried)
-    return decoded(_staged(prepared.withColumn("found", found), kept), carried)
+    return _staged(prepared.withColumn("found", found), kept)
 
 
 def _json(rows: DataFrame, *, many: bool) -> DataFrame:
@@ -157,7 +157,7 @@ def _json(rows: DataFrame, *, many: bool) -> DataFrame:
     text = "CAST(bytes AS STRING)"
     fault = f"CASE WHEN bytes IS NULL THEN {text_literal(NO_BYTES)} WHEN NOT is_valid_utf8({text}) THEN {text_literal(NOT_UTF8)} END"
     bom = f"startswith({text}, decode(X'EFBBBF', 'utf-8'))"
-    staged = prepared.selectExpr(
+    return prepared.selectExpr(
         "file",
         f"CASE WHEN NOT is_valid_utf8({text}) THEN bytes END AS bytes",
         "capture",
@@ -169,7 +169,6 @@ def _json(rows: DataFrame, *, many: bool) -> DataFrame:
         "CAST(NULL AS BINARY) AS part",
         f"{str(many).lower()} AS many",
     )
-    return decoded(staged, carried)
 
 
 def _values(rows: DataFrame) -> tuple[DataFrame, tuple[str, ...]]:
