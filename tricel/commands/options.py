@@ -141,7 +141,7 @@ def environment_options(command: _Command) -> _Command:
         type=click.Choice(list(BY_OPTION)),
         default=_CLOUD_EVENT,
         show_default=True,
-        help="What the expression after -e is about.",
+        help="What filters are about, unless they say it themselves.",
     )
     decode = repeatable(
         "--decode",

@@ -73,7 +73,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--topic-from",
         type=click.Choice(TOPIC_FROM),
         default=None,
-        help="With --out kafka:TOPIC: what names the topic of a pair.",
+        help="With --out kafka: alone: what names the topic of a delivery.",
     ),
     click.option(
         "--dead-letters", metavar="kafka:TOPIC", default="", help="The topic for what is malformed and what errs."

@@ -230,7 +230,9 @@ def _without(missing: str, *options: str) -> None:
 def run(**options: Any) -> None:
     """Evaluate every trigger over stored events, or over events as they arrive.
 
-    Events are CloudEvents: JSON Lines, a JSON file with one event or a batch, gzip of either, or Parquet tables.
+    Events are CloudEvents: JSON Lines, a JSON file with one event or a batch, gzip of either, Parquet, a table, or records
+    of Kafka in any mode of the binding. --environment makes them records or messages instead, --encoding says how they
+    are written.
     Deliveries go to OUT/delivered, one folder for each trigger; events that a filter erred on go to OUT/errors with
     the error, the subexpression and the event as text; what is not a CloudEvent goes to OUT/quarantine with the reason. The counts
     printed at the end add up:
@@ -254,6 +256,7 @@ def run(**options: Any) -> None:
       tricel run --triggers a.yaml --triggers b.yaml --events 'logs/*.jsonl.gz' --dry-run --report json | jq .triggers
       tricel run --triggers triggers/ --events events/ --out out/ --format json --overwrite > report.json
       tricel run --stream --triggers cluster --namespace shop --events incoming/ --out out/
+      tricel run --stream --triggers triggers/ --events kafka:orders --out kafka:shop --kafka-bootstrap HOST:9092 --checkpoint state/
     """
     streaming = options.pop("stream")
     choice = RunChoice.of(options)
