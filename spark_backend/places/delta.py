@@ -38,6 +38,11 @@ class DeltaTable:
         return f"{DELTA}:{self.path}"
 
     @property
+    def stores(self) -> frozenset[str]:
+        """Its name."""
+        return frozenset({self.name})
+
+    @property
     def folder(self) -> str:
         """Empty: the account of a run is no part of a Delta table."""
         return ""

@@ -50,6 +50,11 @@ class Files:
         """The absolute path, where it is a local one; else what was given."""
         return str(Path(self.path).resolve()) if Path(self.path).exists() else self.path
 
+    @property
+    def stores(self) -> frozenset[str]:
+        """Nothing: files are told by their places."""
+        return frozenset()
+
     def holds(self, path: str) -> bool:
         """Whether it is the folder or below it, or the glob names it or one above; not where Spark passes it over."""
         if "://" in path or "://" in self.path:
@@ -130,6 +135,11 @@ class Folder:
     def name(self) -> str:
         """The folder's path."""
         return self.folder
+
+    @property
+    def stores(self) -> frozenset[str]:
+        """Nothing: files are told by their places."""
+        return frozenset()
 
     @property
     def with_record(self) -> bool:

@@ -18,7 +18,7 @@ from .model import Addressee, Staged, Told
 from .names import topics_of
 from .options import PlaceOptions
 from .place import KAFKA, Place, Use, parse_place
-from .rows import as_events, chosen
+from .rows import as_events, chosen, is_record
 from .sessions import check_format
 
 _STARTS = ("startingOffsets", "startingTimestamp", "startingOffsetsByTimestamp")
@@ -45,6 +45,11 @@ class Topics:
     def name(self) -> str:
         """The topics, with their kind."""
         return f"{KAFKA}:{','.join(self.topics)}"
+
+    @property
+    def stores(self) -> frozenset[str]:
+        """Each topic."""
+        return frozenset(f"{KAFKA}:{topic}" for topic in self.topics)
 
     def holds(self, path: str) -> bool:
         """False: topics are no files."""
@@ -123,6 +128,11 @@ class TopicSink:
         return f"{KAFKA}:{self.topic}"
 
     @property
+    def stores(self) -> frozenset[str]:
+        """The topics that the command line names."""
+        return frozenset(f"{KAFKA}:{topic}" for topic in self.named)
+
+    @property
     def folder(self) -> str:
         """Empty: the account of a run is in no topic."""
         return ""
@@ -145,9 +155,14 @@ class TopicSink:
     def prepare(self, staged: Staged) -> None:
         """Raises RunError (TRI618, TRI619) where a topic of the batch is not there, or no topic is called so."""
         if staged.delivered is not None and self.topic_from:
-            found = [row[0] for row in staged.delivered.select("trigger").distinct().collect()]
+            from_topic = "substring_index(file, '/', 1)" if is_record(staged.delivered) else "''"
+            found = staged.delivered.selectExpr("trigger", f"{from_topic} AS origin").distinct().collect()
             named = self._topics(staged.triggers)
-            check_topics(staged.spark, self.connection, sorted({named[id_] for id_ in found}))
+            for row in found:
+                if named[row["trigger"]] == row["origin"]:
+                    message = f"the records of '{row['origin']}' would go back to it, by '{row['trigger']}'"
+                    raise RunError("TRI619", message, row["trigger"], "choose another topic for it")
+            check_topics(staged.spark, self.connection, sorted({named[row["trigger"]] for row in found}))
 
     def publish(self, staged: Staged, *, again: bool) -> None:
         """Produces the pairs, and the dead letters. What was begun before is produced anew."""

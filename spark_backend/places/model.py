@@ -33,6 +33,10 @@ class EventSource(Protocol):
     def name(self) -> str:
         """What tells it from others: a checkpoint is of one source."""
 
+    @property
+    def stores(self) -> frozenset[str]:
+        """What is read, each thing by a name of its own: a table, each topic. Files are told by `holds`."""
+
     def holds(self, path: str) -> bool:
         """Whether files that are put below a path would be read."""
 
@@ -136,6 +140,10 @@ class Sink(Protocol):
     @property
     def name(self) -> str:
         """What tells it from others: a stream has one sink."""
+
+    @property
+    def stores(self) -> frozenset[str]:
+        """What is written, named as sources name what they read, as far as it is known before the first batch."""
 
     @property
     def folder(self) -> str:

@@ -39,6 +39,11 @@ class Table:
         """The table's name."""
         return f"{TABLE}:{self.table}"
 
+    @property
+    def stores(self) -> frozenset[str]:
+        """Its name."""
+        return frozenset({self.name})
+
     def holds(self, path: str) -> bool:
         """False: where a table's files are is the catalog's affair."""
         return False
@@ -96,6 +101,11 @@ class TableSink:
     def name(self) -> str:
         """The table's name."""
         return f"{TABLE}:{self.table}"
+
+    @property
+    def stores(self) -> frozenset[str]:
+        """Its name."""
+        return frozenset({self.name})
 
     @property
     def folder(self) -> str:

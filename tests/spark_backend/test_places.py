@@ -20,7 +20,7 @@ from tricel.spark_backend.failure import FilterError, RunError, warn_nobody
 from tricel.spark_backend.places.connectors import DELTA_CONNECTOR, KAFKA_CONNECTOR, Connector, with_connectors
 from tricel.spark_backend.places.kinds import connectors_of, sink_of, source_of
 from tricel.spark_backend.places.model import Staged
-from tricel.spark_backend.places.options import DEFAULT, PlaceOptions
+from tricel.spark_backend.places.options import DEFAULT, KafkaOptions, PlaceOptions
 from tricel.spark_backend.places.tables import BATCH, TableSink
 from tricel.spark_backend.run.pipeline import run
 from tricel.spark_backend.run.reports import RunReport, StreamReport
@@ -273,3 +273,18 @@ def test_what_needs_which_connector() -> None:
     assert (KAFKA_CONNECTOR, DELTA_CONNECTOR) == connectors_of(["kafka:a", "delta:b", "kafka:c", "d", "table:e"])
     with pytest.raises(RunError, match="no connector to Delta Lake is published"):
         with_connectors({}, [DELTA_CONNECTOR], print, "4.3.0")
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "dead", "shared"),
+    [
+        ("kafka:a,b", "kafka:b", "", {"kafka:b"}),
+        ("kafka:a", "kafka:b", "kafka:a", {"kafka:a"}),
+        ("kafka:a", "kafka:b", "kafka:c", set()),
+        ("table:shop.t", "table:shop.t", "", {"table:shop.t"}),
+        ("delta:/d", "delta:/d", "", {"delta:/d"}),
+    ],
+)
+def test_what_is_read_and_written_is_known(read: str, written: str, dead: str, shared: set[str]) -> None:
+    options = PlaceOptions(kafka=KafkaOptions(bootstrap="127.0.0.1:1", dead_letters=dead))
+    assert source_of([read], options).stores & sink_of(written, options).stores == shared

@@ -370,7 +370,7 @@ def _look_at_places(choice: RunChoice) -> None:
     sink = sink_of(choice.out, choice.places)
     out = account_of(sink, choice.stream.checkpoint)
     sources = [source_of([place], choice.places) for place in choice.events]
-    if any(source.holds(out) or source.name == sink.name for source in sources):
+    if any(source.holds(out) or source.stores & sink.stores for source in sources):
         help_ = "choose one outside of the events, or of a name that begins with '_'"
         raise RunError("TRI602", "the next run would read what this one writes", choice.out, help_)
     check_output(out)

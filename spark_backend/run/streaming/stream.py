@@ -127,8 +127,8 @@ def _check_apart(source: EventSource, out: str, checkpoint: str | None, sink: Si
     for place in (out, checkpoint or out):
         if source.holds(place):
             raise RunError("TRI602", "the stream would read what it writes", place, "choose one outside of the events")
-    if source.name == sink.name:
-        raise RunError("TRI602", "the stream would read what it writes", sink.name, "choose another output")
+    for store in sorted(source.stores & sink.stores):
+        raise RunError("TRI602", "the stream would read what it writes", store, "choose another output")
 
 
 def _of_triggers(e: BaseException) -> bool:
