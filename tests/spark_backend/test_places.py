@@ -271,8 +271,9 @@ def test_connectors(given: dict[str, str], connector: Connector, release: str, p
 
 def test_what_needs_which_connector() -> None:
     assert (KAFKA_CONNECTOR, DELTA_CONNECTOR) == connectors_of(["kafka:a", "delta:b", "kafka:c", "d", "table:e"])
-    with pytest.raises(RunError, match="no connector to Delta Lake is published"):
+    with pytest.raises(RunError, match="no connector to Delta Lake is published") as raised:
         with_connectors({}, [DELTA_CONNECTOR], print, "4.3.0")
+    assert raised.value.diagnostic.code == "TRI612"
 
 
 @pytest.mark.parametrize(
