@@ -34,6 +34,7 @@ LOWERED = {
     "sets_ext": "handlers/sets",
     "optionals": "handlers/lists",
     "regex_ext": "functions/unlowered",
+    "mqtt_ext": "handlers/topic_filters",
 }
 """Where the overloads of a module are lowered, but in the one of its own name."""
 
@@ -117,6 +118,8 @@ WORDS = {t_.name for t_ in (*t.ORDERED, t.TYPE, t.DYN)} | {"equals", "first", "f
 NAMES = ({row.function for row in ALL} | {row.id for row in ALL}) - WORDS
 KNOWN = {
     "compiler/dialects/cesql/writer.py": "how functions are written in another language",
+    "compiler/dialects/rule_sql/functions.py": "the functions of another language, by their names there",
+    "compiler/schemas/avro.py": "the members of a schema in Avro",
     "compiler/help/names.py": "what people write for a function: a table of mistakes",
     "compiler/nodes.py": "the names of operators",
     "compiler/versions/v1.py": "what a version was released with, which no row can change",

@@ -594,3 +594,10 @@ def test_what_may_be_declared() -> None:
     for text in ("avro:", "avro+confluent:a.avsc", "avro+confluent:a.avsc#x", "protobuf:x.pb", "protobuf:#a.B"):
         with pytest.raises(RunError, match="is not"):
             declaration(text)
+
+
+def test_payloads_need_arrow_functions(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(F, "arrow_udf")
+    with pytest.raises(RunError) as raised:
+        decode_payloads(spark.range(0), "id", PayloadSchema("avro", b'"long"', "", "x.avsc"))
+    assert raised.value.diagnostic.code == "TRI627"

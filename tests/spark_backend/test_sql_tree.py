@@ -149,9 +149,19 @@ def _parentheses(text: str) -> int:
 
 TREE = {f"sql/{name}.py" for name in ("__init__", "facts", "forms", "render", "tree", "typed")}
 """The tree itself, and its renderer."""
-QUERIES = {"events/readers.py", "events/texts.py", "run/delivery.py", "run/pipeline.py", "run/session.py"}
+QUERIES = {
+    *(f"events/{name}.py" for name in ("encodings", "formats", "kafka_binding", "mqtt_messages", "packed", "payloads")),
+    *("events/readers.py", "events/texts.py", "run/delivery.py", "run/pipeline.py", "run/session.py"),
+    *(f"places/{name}.py" for name in ("files", "kafka", "kafka_records", "rows", "tables")),
+}
 """Modules whose own queries over their own columns are texts that hold nothing else."""
-RENDERING = {"compiled_filter.py", "events/texts.py", "fanout/planning/plan.py", "frames.py"}
+RENDERING = {
+    *(f"events/{name}.py" for name in ("kafka_binding", "mqtt_messages", "packed")),
+    "compiled_filter.py",
+    "events/texts.py",
+    "fanout/planning/plan.py",
+    "frames.py",
+}
 """Modules that need the text: for Spark, for people, to put keys in order."""
 SQL_TEXT = re.compile(r"\b(AND|OR|NOT|CASE|WHEN|THEN|ELSE|CAST|BETWEEN|IS NULL|IN)\b| -> | (<>|[=<>+*/-]) ")
 
