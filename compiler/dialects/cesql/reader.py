@@ -6,9 +6,6 @@ tighter than arithmetic, that tighter than comparisons; AND, OR and XOR have one
 
 from __future__ import annotations
 
-import re
-import threading
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -17,9 +14,8 @@ from lark.exceptions import UnexpectedInput
 from tricel.grammar import cesql_parser
 
 from ...diagnostics import Diagnostic
-from ...limits import DEFAULT as LIMITS
-from ...limits import MAX_DEPTH, MAX_NODES, over_text
 from ...source import Source, Span
+from ..reading import Active, OutgrownError, Run, span_of, span_of_token, unreadable
 from .syntax_help import syntax_problem
 from .tree import Attribute, Binary, Call, Exists, Group, In, Like, Literal, Logic, Node, Unary
 
@@ -32,22 +28,18 @@ _RANKS = {
 }
 """Binary operators by how tightly they bind. The first rank associates to the right, all others to the left."""
 _LOWEST, _HIGHEST = -(2**31), 2**31 - 1
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _Part: TypeAlias = Any
 
 
 def read(source: Source) -> tuple[Node | None, tuple[Diagnostic, ...]]:
     """The tree of an expression; None where there is an error."""
-    too_long = over_text(source, LIMITS)
-    if too_long:
-        return None, too_long
-    lone = _SURROGATE.search(source.text)
-    if lone is not None:
-        return None, (Diagnostic("TRI103", "a lone surrogate is not a character", source, Span(*lone.span())),)
-    run = _ACTIVE.run = _Run(source)
+    problems = unreadable(source)
+    if problems:
+        return None, problems
+    run = _ACTIVE.run = Run(source)
     try:
         tree = _parser().parse(source.text)
-    except _OutgrownError:
+    except OutgrownError:
         return None, tuple(run.found)
     except UnexpectedInput as e:
         message, span, help_ = syntax_problem(source.text, e)
@@ -56,52 +48,7 @@ def read(source: Source) -> tuple[Node | None, tuple[Diagnostic, ...]]:
     return (None if any(d.severity == "error" for d in run.found) else tree), tuple(run.found)
 
 
-class _OutgrownError(Exception):
-    """The tree has outgrown a limit; nothing more is to be learnt."""
-
-
-@dataclass
-class _Run:
-    """What one reading has found. The depth of a node is kept by its identity: all nodes live as long as the run."""
-
-    source: Source
-    found: list[Diagnostic] = field(default_factory=list)
-    depths: dict[int, int] = field(default_factory=dict)
-    nodes: list[Node] = field(default_factory=list)
-
-    def report(self, code: str, message: str, span: Span, help_: str = "") -> None:
-        self.found.append(Diagnostic(code, message, self.source, span, help_))
-
-    def made(self, node: Node, *below: Node) -> Node:
-        """The node, measured."""
-        depth = 1 + max((self.depths[id(child)] for child in below), default=0)
-        self.depths[id(node)] = depth
-        self.nodes.append(node)
-        if depth > MAX_DEPTH:
-            self.report("TRI102", f"the expression is nested deeper than {MAX_DEPTH} levels", node.span)
-            raise _OutgrownError
-        if len(self.nodes) > MAX_NODES:
-            self.report("TRI102", f"the expression has more than {MAX_NODES:,} parts", node.span)
-            raise _OutgrownError
-        return node
-
-
-class _Active(threading.local):
-    run: _Run
-
-
-_ACTIVE = _Active()
-
-
-def _span(parts: list[_Part]) -> Span:
-    first, last = parts[0], parts[-1]
-    start = first.start_pos if isinstance(first, Token) else first.span.start
-    end = last.end_pos if isinstance(last, Token) else last.span.end
-    return Span(start or 0, end or 0)
-
-
-def _at(token: Token) -> Span:
-    return Span(token.start_pos or 0, token.end_pos or 0)
+_ACTIVE = Active()
 
 
 def _nodes(parts: list[_Part]) -> tuple[Node, ...]:
@@ -124,37 +71,37 @@ class _Builder(Transformer[Token, Any]):
                 value = _text(token)
             case _:
                 value = token.type == "TRUE"
-        return _ACTIVE.run.made(Literal(value, _at(token)))
+        return _ACTIVE.run.made(Literal(value, span_of_token(token)))
 
     def attribute(self, parts: list[_Part]) -> Node:
-        return _ACTIVE.run.made(Attribute(str(parts[0]), _at(parts[0])))
+        return _ACTIVE.run.made(Attribute(str(parts[0]), span_of_token(parts[0])))
 
     def exists(self, parts: list[_Part]) -> Node:
-        return _ACTIVE.run.made(Exists(str(parts[1]), _span(parts), _at(parts[1])))
+        return _ACTIVE.run.made(Exists(str(parts[1]), span_of(parts), span_of_token(parts[1])))
 
     def group(self, parts: list[_Part]) -> Node:
-        return _ACTIVE.run.made(Group(parts[1], _span(parts)), parts[1])
+        return _ACTIVE.run.made(Group(parts[1], span_of(parts)), parts[1])
 
     def not_(self, parts: list[_Part]) -> Node:
-        return _ACTIVE.run.made(Unary("NOT", parts[1], _span(parts)), parts[1])
+        return _ACTIVE.run.made(Unary("NOT", parts[1], span_of(parts)), parts[1])
 
     def minus(self, parts: list[_Part]) -> Node:
-        return _ACTIVE.run.made(Unary("-", parts[1], _span(parts)), parts[1])
+        return _ACTIVE.run.made(Unary("-", parts[1], span_of(parts)), parts[1])
 
     def items(self, parts: list[_Part]) -> list[Node]:
         return [part for part in parts if not isinstance(part, Token)]
 
     def call(self, parts: list[_Part]) -> Node:
         args = parts[2] if isinstance(parts[2], list) else []
-        return _ACTIVE.run.made(Call(parts[0].upper(), tuple(args), _span(parts), _at(parts[0])), *args)
+        return _ACTIVE.run.made(Call(parts[0].upper(), tuple(args), span_of(parts), span_of_token(parts[0])), *args)
 
     def in_(self, parts: list[_Part]) -> Node:
         items = parts[-2]
-        return _ACTIVE.run.made(In(parts[0], tuple(items), len(parts) > 5, _span(parts)), parts[0], *items)
+        return _ACTIVE.run.made(In(parts[0], tuple(items), len(parts) > 5, span_of(parts)), parts[0], *items)
 
     def like(self, parts: list[_Part]) -> Node:
-        pattern = Literal(_text(parts[-1]), _at(parts[-1]))
-        return _ACTIVE.run.made(Like(parts[0], pattern, len(parts) > 3, _span(parts)), parts[0])
+        pattern = Literal(_text(parts[-1]), span_of_token(parts[-1]))
+        return _ACTIVE.run.made(Like(parts[0], pattern, len(parts) > 3, span_of(parts)), parts[0])
 
     def operation(self, parts: list[_Part]) -> Node:
         """A run of operands with operators between them."""
@@ -196,7 +143,7 @@ def _integer(token: Token) -> int:
     value = -value if token[0] == "-" else value
     if not _LOWEST <= value <= _HIGHEST:
         help_ = f"numbers are from {_LOWEST} to {_HIGHEST}"
-        _ACTIVE.run.report("TRI360", f"'{token[:40]}' is no number of 32 bits", _at(token), help_)
+        _ACTIVE.run.report("TRI360", f"'{token[:40]}' is no number of 32 bits", span_of_token(token), help_)
         return 0
     return value
 
@@ -207,7 +154,7 @@ def _text(token: Token) -> str:
     text = body.replace(f"\\{quote}", quote)
     if quote * 2 in body.replace(f"\\{quote}", ""):
         message = f"{quote}{quote} inside a string is two quotes, not one"
-        _ACTIVE.run.report("TRI367", message, _at(token), f"for one quote write \\{quote}")
+        _ACTIVE.run.report("TRI367", message, span_of_token(token), f"for one quote write \\{quote}")
     return text
 
 

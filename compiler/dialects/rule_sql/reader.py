@@ -6,8 +6,7 @@ The grammar is that of EMQX's rule SQL 0.2: OR binds least, then AND, NOT, compa
 from __future__ import annotations
 
 import re
-import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -16,9 +15,9 @@ from lark.exceptions import UnexpectedInput
 from tricel.grammar import rule_sql_parser
 
 from ...diagnostics import Diagnostic
-from ...limits import DEFAULT as LIMITS
-from ...limits import MAX_DEPTH, MAX_NODES, over_text
+from ...limits import MAX_DEPTH
 from ...source import Source, Span
+from ..reading import Active, OutgrownError, Run, span_of, span_of_token, unreadable
 from .syntax_help import syntax_problem
 from .tree import (
     Arithmetic,
@@ -37,7 +36,6 @@ from .tree import (
     Select,
 )
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _FOREACH = re.compile(r"\s*(foreach)\b", re.IGNORECASE)
 _LONGEST_NUMBER = 300
 _Part: TypeAlias = Any
@@ -45,20 +43,17 @@ _Part: TypeAlias = Any
 
 def read(source: Source) -> tuple[Select | None, tuple[Diagnostic, ...]]:
     """The tree of a check; None where there is an error."""
-    too_long = over_text(source, LIMITS)
-    if too_long:
-        return None, too_long
-    lone = _SURROGATE.search(source.text)
-    if lone is not None:
-        return None, (Diagnostic("TRI103", "a lone surrogate is not a character", source, Span(*lone.span())),)
+    problems = unreadable(source)
+    if problems:
+        return None, problems
     foreach = _FOREACH.match(source.text)
     if foreach is not None:
         help_ = "write SELECT: a check is asked once for a message, not for each element"
         return None, (Diagnostic("TRI381", "a check has no FOREACH", source, Span(*foreach.span(1)), help_),)
-    run = _ACTIVE.run = _Run(source)
+    run = _ACTIVE.run = Run(source, "check", MAX_DEPTH // 2)
     try:
         tree: Select = _parser().parse(source.text)
-    except _OutgrownError:
+    except OutgrownError:
         return None, tuple(run.found)
     except UnexpectedInput as e:
         message, span, help_ = syntax_problem(source.text, e)
@@ -70,52 +65,7 @@ def read(source: Source) -> tuple[Select | None, tuple[Diagnostic, ...]]:
     return (None if run.found else tree), tuple(run.found)
 
 
-class _OutgrownError(Exception):
-    """The tree has outgrown a limit; nothing more is to be learnt."""
-
-
-@dataclass
-class _Run:
-    """What one reading has found. The depth of a node is kept by its identity: all nodes live as long as the run."""
-
-    source: Source
-    found: list[Diagnostic] = field(default_factory=list)
-    depths: dict[int, int] = field(default_factory=dict)
-    nodes: list[Any] = field(default_factory=list)
-
-    def report(self, code: str, message: str, span: Span, help_: str = "") -> None:
-        self.found.append(Diagnostic(code, message, self.source, span, help_))
-
-    def made(self, node: Any, *below: Any) -> Any:
-        """The node, measured."""
-        depth = 1 + max((self.depths.get(id(child), 1) for child in below), default=0)
-        self.depths[id(node)] = depth
-        self.nodes.append(node)
-        if depth > MAX_DEPTH // 2:
-            self.report("TRI102", f"the check is nested deeper than {MAX_DEPTH // 2} levels", node.span)
-            raise _OutgrownError
-        if len(self.nodes) > MAX_NODES:
-            self.report("TRI102", f"the check has more than {MAX_NODES:,} parts", node.span)
-            raise _OutgrownError
-        return node
-
-
-class _Active(threading.local):
-    run: _Run
-
-
-_ACTIVE = _Active()
-
-
-def _span(parts: list[_Part]) -> Span:
-    first, last = parts[0], parts[-1]
-    start = first.start_pos if isinstance(first, Token) else first.span.start
-    end = last.end_pos if isinstance(last, Token) else last.span.end
-    return Span(start or 0, end or 0)
-
-
-def _at(token: Token) -> Span:
-    return Span(token.start_pos or 0, token.end_pos or 0)
+_ACTIVE = Active()
 
 
 def _made(node: Any, *below: Any) -> Any:
@@ -129,7 +79,7 @@ def _unquoted(token: str) -> str:
 
 def _integer(token: Token) -> int:
     if len(token) > _LONGEST_NUMBER:
-        _ACTIVE.run.report("TRI380", f"a number has more than {_LONGEST_NUMBER} digits", _at(token))
+        _ACTIVE.run.report("TRI380", f"a number has more than {_LONGEST_NUMBER} digits", span_of_token(token))
         return 0
     return int(token)
 
@@ -153,7 +103,7 @@ class _Builder(Transformer[Token, Any]):
         if "FROM" in types:
             at = types.index("FROM")
             end = types.index("WHERE") if "WHERE" in types else len(parts)
-            source = Span(parts[at].start_pos or 0, _span(parts[at:end]).end)
+            source = Span(parts[at].start_pos or 0, span_of(parts[at:end]).end)
         where = parts[types.index("WHERE") + 1] if "WHERE" in types else None
         return Select(tuple(parts[1]), where, source, Span(parts[0].start_pos or 0, _end(parts[-1])))
 
@@ -161,13 +111,13 @@ class _Builder(Transformer[Token, Any]):
         return [part for part in parts if isinstance(part, Field)]
 
     def star(self, parts: list[_Part]) -> Field:
-        return Field(None, None, _at(parts[0]))
+        return Field(None, None, span_of_token(parts[0]))
 
     def plain(self, parts: list[_Part]) -> Field:
         return Field(parts[0], None, parts[0].span)
 
     def named(self, parts: list[_Part]) -> Field:
-        return Field(parts[0], parts[-1], _span([parts[0], parts[-1]]))
+        return Field(parts[0], parts[-1], span_of([parts[0], parts[-1]]))
 
     def source(self, parts: list[_Part]) -> Token:
         return parts[0]  # type: ignore[no-any-return]
@@ -184,16 +134,16 @@ class _Builder(Transformer[Token, Any]):
         return _joined("OR", joined)
 
     def not_(self, parts: list[_Part]) -> _Part:
-        return _made(Not(parts[1], _span(parts)), parts[1])
+        return _made(Not(parts[1], span_of(parts)), parts[1])
 
     def comparison(self, parts: list[_Part]) -> _Part:
         operator = "!=" if parts[1] == "<>" else str(parts[1])
-        return _made(Comparison(operator, parts[0], parts[2], _span(parts)), parts[0], parts[2])
+        return _made(Comparison(operator, parts[0], parts[2], span_of(parts)), parts[0], parts[2])
 
     def in_(self, parts: list[_Part]) -> _Part:
         items = parts[-2]
         negated = parts[1].type == "NOT"
-        return _made(In(parts[0], tuple(items), negated, _span(parts)), parts[0], *items)
+        return _made(In(parts[0], tuple(items), negated, span_of(parts)), parts[0], *items)
 
     def arithmetic(self, parts: list[_Part]) -> _Part:
         """`* / div` bind tighter than `+ -`, and all from the left."""
@@ -210,7 +160,7 @@ class _Builder(Transformer[Token, Any]):
         return operands[0]
 
     def sign(self, parts: list[_Part]) -> _Part:
-        return parts[1] if parts[0] == "+" else _made(Negative(parts[1], _span(parts)), parts[1])
+        return parts[1] if parts[0] == "+" else _made(Negative(parts[1], span_of(parts)), parts[1])
 
     def literal(self, parts: list[_Part]) -> _Part:
         token: Token = parts[0]
@@ -221,12 +171,12 @@ class _Builder(Transformer[Token, Any]):
             case "FLOAT":
                 value = float(token)
                 if value in (float("inf"), float("-inf")):
-                    _ACTIVE.run.report("TRI380", f"'{token[:40]}' is no number of 64 bits", _at(token))
+                    _ACTIVE.run.report("TRI380", f"'{token[:40]}' is no number of 64 bits", span_of_token(token))
             case "STRING":
                 value = _unquoted(token)
             case _:
                 value = token.type == "TRUE"
-        return _made(Literal(value, _at(token)))
+        return _made(Literal(value, span_of_token(token)))
 
     def group(self, parts: list[_Part]) -> _Part:
         return parts[1]
@@ -236,27 +186,27 @@ class _Builder(Transformer[Token, Any]):
 
     def list_(self, parts: list[_Part]) -> _Part:
         items = parts[1] if isinstance(parts[1], list) else []
-        return _made(Items(tuple(items), _span(parts)), *items)
+        return _made(Items(tuple(items), span_of(parts)), *items)
 
     def whole(self, parts: list[_Part]) -> _Step:
         number = _integer(parts[-1])
-        return _Step(-number if parts[0] == "-" else number, _span(parts))
+        return _Step(-number if parts[0] == "-" else number, span_of(parts))
 
     def range(self, parts: list[_Part]) -> _Part:
         first, last = (int(str(part.value)) for part in parts if isinstance(part, _Step))
-        return _made(Range(None, first, last, _span(parts)))
+        return _made(Range(None, first, last, span_of(parts)))
 
     def part(self, parts: list[_Part]) -> _Part:
         return self.range(parts)
 
     def key(self, parts: list[_Part]) -> _Step:
-        return _Step(_unquoted(parts[1]), _span(parts))
+        return _Step(_unquoted(parts[1]), span_of(parts))
 
     def index(self, parts: list[_Part]) -> _Step:
-        return _Step(parts[1].value, _span(parts))
+        return _Step(parts[1].value, span_of(parts))
 
     def computed(self, parts: list[_Part]) -> _Step:
-        return _Step(parts[1], _span(parts))
+        return _Step(parts[1], span_of(parts))
 
     def path(self, parts: list[_Part]) -> _Part:
         whole = next((i for i, part in enumerate(parts) if isinstance(part, Range)), None)
@@ -264,12 +214,12 @@ class _Builder(Transformer[Token, Any]):
             of, part = self.path(parts[:whole]), parts[whole]
             if whole + 1 < len(parts):
                 _ACTIVE.run.report("TRI380", "nothing follows a part of a list", parts[whole + 1].span)
-            return _made(Range(of, part.first, part.last, _span(parts)), of)
+            return _made(Range(of, part.first, part.last, span_of(parts)), of)
         steps = tuple(part.value for part in parts[1:])
         if len(steps) > MAX_DEPTH // 2:
-            _ACTIVE.run.report("TRI102", f"a path has more than {MAX_DEPTH // 2} steps", _span(parts))
-            raise _OutgrownError
-        return _made(Path(_unquoted(parts[0]), steps, _span(parts)))
+            _ACTIVE.run.report("TRI102", f"a path has more than {MAX_DEPTH // 2} steps", span_of(parts))
+            raise OutgrownError
+        return _made(Path(_unquoted(parts[0]), steps, span_of(parts)))
 
     def call(self, parts: list[_Part]) -> _Part:
         at = parts[0]
@@ -278,7 +228,7 @@ class _Builder(Transformer[Token, Any]):
             return at
         args = parts[2] if isinstance(parts[2], list) else []
         name = ".".join([at.name, *(str(step) for step in at.steps)])
-        return _made(Call(name, tuple(args), _span(parts), at.span), *args)
+        return _made(Call(name, tuple(args), span_of(parts), at.span), *args)
 
     def when(self, parts: list[_Part]) -> tuple[_Part, _Part]:
         return parts[1], parts[3]
@@ -289,7 +239,7 @@ class _Builder(Transformer[Token, Any]):
         otherwise = parts[types.index("ELSE") + 1] if "ELSE" in types else None
         subject = None if isinstance(parts[1], tuple) else parts[1]
         below = [node for node in (subject, otherwise, *(n for pair in whens for n in pair)) if node is not None]
-        return _made(Case(subject, whens, otherwise, _span(parts)), *below)
+        return _made(Case(subject, whens, otherwise, span_of(parts)), *below)
 
 
 def _end(part: _Part) -> int:
@@ -300,12 +250,12 @@ def _end(part: _Part) -> int:
 def _joined(operator: str, terms: list[_Part]) -> _Part:
     if len(terms) == 1:
         return terms[0]
-    return _made(Logic(operator, tuple(terms), _span([terms[0], terms[-1]])), *terms)
+    return _made(Logic(operator, tuple(terms), span_of([terms[0], terms[-1]])), *terms)
 
 
 def _reduce(operands: list[_Part], pending: list[str]) -> None:
     right, left = operands.pop(), operands.pop()
-    operands.append(_made(Arithmetic(pending.pop(), left, right, _span([left, right])), left, right))
+    operands.append(_made(Arithmetic(pending.pop(), left, right, span_of([left, right])), left, right))
 
 
 @cache
